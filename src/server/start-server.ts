@@ -10,7 +10,7 @@ import { createHostCheck, type HostCheck } from "./http/host.ts";
 import { createOriginCheck } from "./http/origin.ts";
 import { createRequestHandler, RequestChecks } from "./http/request-handler.ts";
 import { type Listener, openListener } from "./listen/listener.ts";
-import type { ListenersOptions, RunningServer, ServerOptions } from "./options.ts";
+import type { RunningServer, ServerOptions } from "./options.ts";
 import { createIntake } from "./requests/intake.ts";
 import { createConnectRoutes } from "./rpc/connect/connect-api.ts";
 import { createGrpcTransport } from "./rpc/grpc/transport.ts";
@@ -66,6 +66,8 @@ interface Shared {
 }
 
 function shareParts({ listeners, services, observers = [] }: ServerOptions): Shared {
+  const { data, admin, allowedHosts = [] } = listeners;
+  const addresses = admin === undefined ? data.addresses : [...data.addresses, admin.address];
   const limits = { ...DEFAULT_LIMITS, ...listeners.limits };
   const names = services.filter(({ isInHealth }) => isInHealth).map(({ desc }) => desc.typeName);
   const health = createHealth(names);
@@ -73,14 +75,9 @@ function shareParts({ listeners, services, observers = [] }: ServerOptions): Sha
     limits,
     health,
     healthService: createHealthService(health),
-    checkHost: getHostCheck(listeners),
+    checkHost: createHostCheck(allowedHosts, addresses),
     observers,
   };
-}
-
-function getHostCheck({ data, admin, allowedHosts = [] }: ListenersOptions): HostCheck {
-  const addresses = admin === undefined ? data.addresses : [...data.addresses, admin.address];
-  return createHostCheck(allowedHosts, addresses);
 }
 
 /** The data listener, with functions that close its WebSockets and abort the calls still running after a drain. */
@@ -96,7 +93,7 @@ async function openData(options: ServerOptions, shared: Shared): Promise<DataLis
   const { addresses, cors, tls } = listeners.data;
   if (addresses.length === 0) throw new ConfigurationError("listen: is empty, expected at least one address");
   const { limits, checkHost, observers } = shared;
-  const services = allServices(options, shared);
+  const services = listServices(options, shared);
   const { account = new MemoryAccount({ limits, isShared: access && (() => access.hasSeveralCallers) }) } =
     options;
   const intake = createIntake(limits, account);
@@ -138,7 +135,7 @@ async function openData(options: ServerOptions, shared: Shared): Promise<DataLis
   };
 }
 
-function allServices(
+function listServices(
   { services, reflection = true }: ServerOptions,
   { healthService }: Shared,
 ): readonly Service[] {

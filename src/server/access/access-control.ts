@@ -31,7 +31,7 @@ export interface AccessKeySource {
 export interface TokenSource {
   /** Verifies a token. Never throws or rejects. */
   verify(token: string): TokenVerdict | Promise<TokenVerdict>;
-  /** Returns the caller with a name; undefined if no token decides what it may do. */
+  /** Returns the caller with this name; undefined if its permissions are not known without a token. */
   callerNamed(name: string): TokenCaller | undefined;
 }
 
@@ -48,7 +48,7 @@ export interface VerifiedToken {
 /** The caller of a token, or the reason to refuse it. */
 export type TokenVerdict = VerifiedToken | { readonly refusal: SDKError };
 
-/** How a caller identifies itself other than by the headers of its request. */
+/** Credentials of a caller other than the headers of its request. */
 export interface CallerMarks {
   /** The key in the query, if the API allows that. Headers take precedence. */
   readonly keyInQuery?: string | undefined;
@@ -59,8 +59,8 @@ export interface CallerMarks {
 /** Options of an AccessControl. */
 export interface AccessOptions {
   /**
-   * Whether every caller with a certificate is admitted, also if no entry names it. Requests without any come by Unix
-   * sockets then, and are admitted too. Default false.
+   * Whether every caller with a certificate is admitted, even if no entry names it. Requests without a certificate are
+   * then admitted too, since they can only arrive over Unix sockets. Default false.
    */
   readonly admitsCertificates?: boolean | undefined;
   /** Verifies tokens. Undefined if none are accepted. */
@@ -123,7 +123,7 @@ export class AccessControl {
   ): SDKError | undefined | Promise<SDKError | undefined> {
     if (token !== undefined && Date.now() >= token.expiresAt) return EXPIRED;
     const found = token === undefined ? this.#identify(headers, marks) : this.#acceptToken(token);
-    // The key was removed.
+    // The access key was removed, and its text could be a token.
     if (found instanceof Promise) return WRONG_TOKEN.refusal;
     const admission = count(found);
     return admission instanceof Promise ? admission.then(({ refusal }) => refusal) : admission.refusal;
@@ -165,7 +165,7 @@ export class AccessControl {
     if ("refusal" in verdict) return { caller: createDeniedCaller(""), refusal: verdict.refusal };
     const { caller } = verdict;
     // Otherwise the owner of a key and the owner of a token would share stored data.
-    if (this.#ring.named(caller.name) !== undefined) return SAME_NAME;
+    if (this.#ring.findByName(caller.name) !== undefined) return SAME_NAME;
     return { caller, refusal: undefined, token: verdict, rate: this.#getTokenRate(caller) };
   }
 
@@ -176,19 +176,19 @@ export class AccessControl {
   }
 
   #admitCertificate(name: string): Identified {
-    const entry = this.#ring.certified(name);
+    const entry = this.#ring.findByCertificate(name);
     if (entry !== undefined) return this.#accept(entry);
     if (!this.#admitsCertificates) return UNKNOWN_CERTIFICATE;
     return name === "" ? NAMELESS_CERTIFICATE : { caller: { ...anyCaller, name }, refusal: undefined };
   }
 
   /**
-   * Returns the caller with a name, for work without a request, such as a background run. A name without a key, for
-   * which no token decides either, may use no model.
+   * Returns the caller with this name, for work without a request, such as a background run. A name that belongs
+   * neither to a key nor to a known token may use no model.
    */
   callerNamed(name: string): Caller {
     this.#refresh();
-    const known = this.#ring.named(name) ?? this.#tokens?.callerNamed(name);
+    const known = this.#ring.findByName(name) ?? this.#tokens?.callerNamed(name);
     return known ?? (this.#admitsCertificates ? { ...anyCaller, name } : createDeniedCaller(name));
   }
 
@@ -278,7 +278,7 @@ const NAMELESS_CERTIFICATE: Admission = createRefusal(
 );
 const WRONG_KEY: Admission = createRefusal("the request has no valid access key");
 const NO_TOKEN: Admission = createRefusal(
-  'expected a token (JWT) or an access key in the header "authorization: Bearer TOKEN", "x-api-key" or "x-goog-api-key"',
+  'expected a token (JWT) or an access key in a header: "authorization: Bearer TOKEN", "x-api-key" or "x-goog-api-key"',
 );
 const WRONG_TOKEN: Admission = createRefusal(
   "the request has neither a token (JWT of at most 8192 characters) nor a valid access key",
@@ -302,12 +302,12 @@ const MAX_TOKEN_CHARS = 8192;
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
 /**
- * Headers in which the SDKs of Anthropic and Gemini send their key. `authorization` wins, in which these SDKs send
- * other tokens.
+ * Headers in which the SDKs of Anthropic and Gemini send their key. `authorization`, in which these SDKs send other
+ * tokens, takes precedence.
  */
 const KEY_HEADERS = ["x-api-key", "x-goog-api-key"] as const;
 
-/** Reads the access key or token of a request. As `getBearerToken`. */
+/** Reads the access key or token of a request. Returns the same as `getBearerToken`. */
 function getSecret(headers: IncomingHttpHeaders, keyInQuery: string, maxChars: number): string | undefined {
   const token = getBearerToken(headers, maxChars);
   if (token !== "") return token;
@@ -357,12 +357,12 @@ class KeyRing {
   }
 
   /** Returns the entry for a certificate with this name; undefined if there is none. */
-  certified(certificate: string): AccessKey | undefined {
+  findByCertificate(certificate: string): AccessKey | undefined {
     return certificate === "" ? undefined : this.#byCertificate.get(certificate);
   }
 
   /** Returns the key with a name; undefined if there is none. */
-  named(name: string): AccessKey | undefined {
+  findByName(name: string): AccessKey | undefined {
     return this.#byName.get(name);
   }
 }

@@ -1,6 +1,4 @@
-/**
- * The keys of an issuer of tokens, which change while the sidecar runs: in a file that is replaced, or at an address.
- */
+/** The keys of an issuer of tokens, from a file or an address. They may change while the sidecar runs. */
 
 import { parseMetadata } from "../../config/issuer-metadata.ts";
 import type { KeysFile, KeysUrl, TokenIssuer } from "../../config/jwt.ts";
@@ -108,10 +106,10 @@ const COOLDOWN_MS = 10_000;
 /** The same until the keys were read for the first time: no token is accepted before. */
 const FIRST_COOLDOWN_MS = 1_000;
 
-/** Limit of a read, in milliseconds. */
+/** Time limit of a read, in milliseconds. */
 const READ_MS = 5_000;
 
-/** Age at which the metadata of an issuer are read again, in milliseconds. */
+/** Age at which the metadata of an issuer is read again, in milliseconds. */
 const MAX_METADATA_AGE_MS = 3_600_000;
 
 /** Maximum number of calls that wait for a read. */
@@ -123,7 +121,7 @@ class UrlKeys implements KeySource {
   readonly #report: Report;
   readonly #transport: HttpTransport;
   #other: { readonly origin: string; readonly transport: HttpTransport } | undefined;
-  /** The address that the metadata name, and when they were read, by `performance.now()`. */
+  /** The address of the keys from the metadata, and when the metadata was read, by `performance.now()`. */
   #located: { readonly url: URL; readonly at: number } | undefined;
   #keys: KeySet | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
@@ -203,7 +201,7 @@ class UrlKeys implements KeySource {
     return read;
   }
 
-  /** Returns the address of the keys, which the issuer's metadata may have to name. */
+  /** Returns the address of the keys. It may have to be read from the issuer's metadata. */
   async #locate(): Promise<Parsed<URL>> {
     const { kind, url } = this.#options;
     if (kind === "url") return { value: url };
@@ -222,7 +220,7 @@ class UrlKeys implements KeySource {
     parse: (text: string) => Parsed<Value>,
   ): Promise<Parsed<Value>> {
     const { tokenFile, url: given } = this.#options;
-    // The token is for the server that the configuration names.
+    // The token is sent only to the server that the configuration names.
     const isForToken = tokenFile !== undefined && url.origin === given.origin;
     const token = isForToken ? await readKeyFile(tokenFile) : undefined;
     if (token !== undefined && "problem" in token) return token;
@@ -241,7 +239,7 @@ class UrlKeys implements KeySource {
     }
   }
 
-  /** Returns the connection to a server. There are two if the keys are elsewhere than the metadata. */
+  /** Returns the transport to a server. There are two if the keys and the metadata are on different servers. */
   #getTransport({ origin }: URL): HttpTransport {
     if (origin === this.#options.url.origin) return this.#transport;
     if (this.#other?.origin === origin) return this.#other.transport;

@@ -7,17 +7,17 @@ type Connection = Socket | Http2Session;
 /** The names that certificates give to callers, by their connections. */
 const names = new WeakMap<Connection, string>();
 
-/** Notes the name of a connection's caller. */
+/** Records the name of a connection's caller. */
 export function setPeerName(connection: Connection, name: string): void {
   names.set(connection, name);
 }
 
-/** Returns the name that the certificate of its caller gives to a connection. */
+/** Returns the name of a connection's caller, from the caller's certificate. */
 export function getPeerName(connection: Connection | undefined): string | undefined {
   return connection === undefined ? undefined : names.get(connection);
 }
 
-/** Returns the name that the certificate of its caller gives to a request. */
+/** Returns the name of a request's caller, from the caller's certificate. */
 export function getRequestPeerName(request: HttpRequest): string | undefined {
   return getPeerName("stream" in request ? request.stream.session : request.socket);
 }

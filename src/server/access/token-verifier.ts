@@ -32,11 +32,11 @@ interface OpenIssuer extends TokenIssuer {
   readonly source: KeySource;
 }
 
-/** A caller, and the rule that fits the claims of its token. */
+/** A caller, and the rule that matches the claims of its token. */
 interface KnownCaller {
   readonly name: string;
   readonly issuer: string;
-  /** Place of the rule; undefined if the issuer has no rules. The rules themselves may change, see `use`. */
+  /** Index of the rule; undefined if the issuer has no rules. The grants of the rules may change, see `use`. */
   readonly rule: number | undefined;
 }
 
@@ -76,7 +76,7 @@ export class TokenVerifier implements TokenSource {
     const before = this.#issuers;
     const isSame = (issuer: TokenIssuer) => {
       const earlier = before.get(issuer.issuer);
-      return earlier !== undefined && isDeepStrictEqual(toDecisive(earlier), toDecisive(issuer));
+      return earlier !== undefined && isDeepStrictEqual(toComparable(earlier), toComparable(issuer));
     };
     if (issuers.length !== before.size || !issuers.every(isSame)) {
       this.#known = new BoundedMap(MAX_TOKENS);
@@ -95,7 +95,7 @@ export class TokenVerifier implements TokenSource {
     return isSame ? earlier.source : openKeys(issuer, this.#log);
   }
 
-  /** Verifies a token: at once if it is known, else asynchronously. Never throws or rejects. */
+  /** Verifies a token: at once if it is known, otherwise asynchronously. Never throws or rejects. */
   verify(token: string): TokenVerdict | Promise<TokenVerdict> {
     const digest = hash("sha256", token, "base64");
     const known = this.#known.get(digest)?.token;
@@ -110,7 +110,7 @@ export class TokenVerifier implements TokenSource {
 
   /**
    * Returns a caller by name, for work without a token: by the claims of its last token, or else by the rules that need
-   * no other claims than those in the name. Undefined if that does not decide.
+   * no other claims than those in the name. Undefined if this does not decide.
    */
   callerNamed(name: string): TokenCaller | undefined {
     const known = this.#callers.get(name)?.caller;
@@ -144,11 +144,11 @@ export class TokenVerifier implements TokenSource {
     const knownBefore = this.#known;
     try {
       const issuer = this.#issuers.get(String(decodeJwt(token).iss));
-      if (issuer === undefined) return refused("is from an issuer that is not configured");
+      if (issuer === undefined) return createRefusal("is from an issuer that is not configured");
       const keys = issuer.source.current() ?? (await issuer.source.refresh());
       if (keys === undefined) return NO_KEYS;
       const verified = await this.#verify(token, issuer, keys);
-      // The rules have changed, so the same place in the list may be another rule's.
+      // The rules have changed meanwhile, so the same index may belong to another rule.
       if (this.#known !== knownBefore) return await this.#check(token, digest);
       const caller = identify(issuer, verified.claims);
       if ("refusal" in caller) return caller;
@@ -157,7 +157,7 @@ export class TokenVerifier implements TokenSource {
       this.#remember(digest, known);
       return this.#toVerdict(known);
     } catch (error) {
-      return refused(describe(error));
+      return createRefusal(describe(error));
     }
   }
 
@@ -208,7 +208,7 @@ export class TokenVerifier implements TokenSource {
     const { expiresAt, issuer } = token;
     if (Date.now() < expiresAt) return { caller: this.#toCaller(token), expiresAt };
     const tolerance = this.#issuers.get(issuer)?.clockToleranceMs ?? 0;
-    return refused(describeExpiry((expiresAt - tolerance) / 1000));
+    return createRefusal(describeExpiry((expiresAt - tolerance) / 1000));
   }
 
   #toCaller({ name, issuer, rule }: KnownCaller): TokenCaller {
@@ -217,15 +217,15 @@ export class TokenVerifier implements TokenSource {
   }
 }
 
-/** Returns where the keys of an issuer come from. The current keys do not count. */
+/** Returns the source of an issuer's keys, to compare it with another one. The current keys do not matter. */
 function toKeySource({ keys }: TokenIssuer) {
   if (keys.kind === "file") return [keys.path];
   const { kind, url, tokenFile, tls } = keys;
   return [kind, url.href, tokenFile, tls?.paths];
 }
 
-/** Returns what decides which tokens of an issuer are accepted, who their callers are, and which rule fits. */
-function toDecisive({ audiences, caller, clockToleranceMs, rules }: TokenIssuer) {
+/** Returns the settings that decide which tokens are accepted, who their callers are, and which rule matches. */
+function toComparable({ audiences, caller, clockToleranceMs, rules }: TokenIssuer) {
   return { audiences, caller, clockToleranceMs, conditions: rules?.map(({ when }) => when) };
 }
 
@@ -235,14 +235,14 @@ const NOTHING: CallerGrants = { rateLimit: undefined, isRestricted: true, allows
 /** Names the caller of a token, and finds its rule. */
 function identify(issuer: TokenIssuer, claims: JWTPayload): KnownCaller | Refused {
   const named = nameCaller(issuer.caller, claims);
-  if ("problem" in named) return refused(`is valid, but does not name its caller: ${named.problem}`);
+  if ("problem" in named) return createRefusal(`is valid, but does not name its caller: ${named.problem}`);
   const rule = findRule(issuer.rules, (path) => readClaim(claims, path));
   return rule === "none" ? NO_RULE : { name: named.name, issuer: issuer.issuer, rule };
 }
 
 /**
- * Returns the place of the first rule that fits; undefined if the issuer has no rules, and "none" if no rule fits, or
- * if one that might fit needs an unknown claim.
+ * Returns the index of the first rule that matches. Undefined if the issuer has no rules; "none" if no rule matches, or
+ * if a rule that might match needs an unknown claim.
  */
 function findRule(
   rules: readonly TokenRule[] | undefined,
@@ -261,8 +261,8 @@ function findRule(
 /** The refusal of a token. */
 type Refused = Extract<TokenVerdict, { refusal: unknown }>;
 
-function refused(what: string): Refused {
-  return { refusal: new AuthenticationError(`the token ${what}`) };
+function createRefusal(problem: string): Refused {
+  return { refusal: new AuthenticationError(`the token ${problem}`) };
 }
 
 const NO_RULE: Refused = {
@@ -279,7 +279,7 @@ const BUSY: Refused = {
   refusal: new RateLimitError("too many tokens are being verified at the moment", { retryAfter: 1 }),
 };
 
-/** Says what is wrong with a token. Shows times and names of claims, and nothing else from it. */
+/** Describes what is wrong with a token. Shows times and names of claims, and nothing else from it. */
 function describe(error: unknown): string {
   if (error instanceof errors.JWTExpired) return describeExpiry(error.payload.exp);
   if (error instanceof errors.JWTClaimValidationFailed) return describeClaim(error);

@@ -10,7 +10,7 @@ export interface HeapLimits extends MemoryLimits {
 /** Heap for a call with all its data, the provider's connection included. */
 const HEAP_BYTES_PER_CALL = 256 * 1024;
 
-/** Returns limits that fit a heap. */
+/** Returns the limits for a heap of this size. */
 export function getHeapLimits(heapBytes: number = getHeapStatistics().heap_size_limit): HeapLimits {
   return { ...getMemoryLimits(heapBytes), maxCalls: Math.floor(heapBytes / HEAP_BYTES_PER_CALL) };
 }
@@ -41,12 +41,12 @@ export interface Limits extends HeapLimits {
   /** Interval of HTTP/2 pings; a peer that has not answered a ping when the next is due is dead. Default 30 s. */
   readonly keepaliveIntervalMs: number;
   /**
-   * An HTTP/2 connection without a stream for that long gets a GOAWAY. Default 30 minutes, after which gRPC clients
+   * An HTTP/2 connection without a stream for this long gets a GOAWAY. Default 30 minutes, after which gRPC clients
    * close idle connections themselves; Infinity for never.
    */
   readonly maxConnectionIdleMs: number;
   /**
-   * An HTTP/2 connection of that age, a tenth more or less, gets a GOAWAY; calls in progress finish. Default: never.
+   * An HTTP/2 connection of this age, a tenth more or less, gets a GOAWAY; calls in progress finish. Default: never.
    */
   readonly maxConnectionAgeMs: number;
   /** Time for calls in progress on a connection that got a GOAWAY for its age. Default: no limit. */
@@ -90,7 +90,7 @@ export const DEFAULT_LIMITS: Limits = {
  * Upper bounds for the admin listener, whatever is configured: everyone who reaches the pod reaches it, and health
  * checks and scrapes are small and few.
  */
-const HIGHEST = {
+const ADMIN_MAXIMA = {
   maxRequestMemoryBytes: 1024 * 1024,
   maxUnsentBytes: 16 * 1024 * 1024,
   maxMessageBytes: 4096,
@@ -107,8 +107,12 @@ const HIGHEST = {
 /** Returns the limits of the admin listener for a server with these limits. */
 export function toAdminLimits(limits: Limits): Limits {
   const { maxAdminConnections: maxConnections } = limits;
-  const stricter = { ...limits, maxConnections, maxCalls: maxConnections * HIGHEST.maxConcurrentStreams };
-  const capped = Object.entries(HIGHEST).map(([name, highest]) => [
+  const stricter = {
+    ...limits,
+    maxConnections,
+    maxCalls: maxConnections * ADMIN_MAXIMA.maxConcurrentStreams,
+  };
+  const capped = Object.entries(ADMIN_MAXIMA).map(([name, highest]) => [
     name,
     Math.min(highest, Reflect.get(limits, name)),
   ]);

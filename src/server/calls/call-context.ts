@@ -20,7 +20,7 @@ import type { CallMemory } from "../requests/request-memory.ts";
 import { Metadata } from "../status/metadata.ts";
 import { CallRecorder } from "../telemetry/call-recorder.ts";
 
-/** The facts about a call that its transport knows and its service uses. */
+/** The parts of a call that its transport passes to its service. */
 export interface ServedCall {
   readonly recorder: CallRecorder;
   /** Accounts for the memory of the call. Undefined if its transport limits no memory. */
@@ -70,9 +70,9 @@ export class ShutdownError extends ServerError {
 }
 
 /**
- * Work for a call whose signal a transport aborts, with a reason of another form. Its signal has the form that adapters
- * take: a deadline aborts it with RequestTimeoutError, a disconnect with AbortError, so that the call gets the right
- * status.
+ * Work for a call of a transport that aborts the call's signal with its own errors. The signal of the work is aborted
+ * with our errors instead: RequestTimeoutError for a deadline, AbortError for a disconnect, so that the call gets the
+ * right status.
  */
 export class ForwardedWork implements CallWork {
   readonly #controller = new AbortController();

@@ -35,7 +35,7 @@ interface ProviderCall extends BegunAttempt {
   readonly kind: CallKind;
   /** Whether middleware has sent it, so that another target is another attempt. */
   isSent: boolean;
-  /** As far as it is known. */
+  /** The usage that is known so far. */
   usage: Usage | undefined;
   response: Response | undefined;
   failure: SDKError | undefined;
@@ -129,7 +129,7 @@ export class InferenceRecord implements ModelClient {
     return new BatchStream({ [Symbol.asyncIterator]: () => this.read(request, options, served) });
   }
 
-  /** Calls a provider for events. No generator, which would need several more promises for a batch. */
+  /** Calls a provider for events. Not a generator, which would need several more promises for each batch. */
   read(request: Request, options: CallOptions, served: StreamingCall = {}): AsyncIterator<Batch> {
     const kind: CallKind = { operation: "chat", isStreamed: true, step: options.step };
     const call = this.#begin(request, options, kind, request);
@@ -235,8 +235,8 @@ export class InferenceRecord implements ModelClient {
   }
 
   /**
-   * Reports a call alongside another one as separate attempts. The one that answers continues as the attempt of the
-   * call.
+   * Reports a request that is sent in parallel with the first one as separate attempts. The attempt that answers
+   * continues as the attempt of the call.
    */
   #beginParallel(call: ProviderCall, options: CallOptions): ParallelCall {
     let parallel: BegunAttempt | undefined;
@@ -255,7 +255,7 @@ export class InferenceRecord implements ModelClient {
         },
       },
       endFirst: () => {
-        // Else the failure of the call may be the first one's.
+        // Otherwise the failure of the call may be the failure of the first request.
         if (parallel !== undefined) this.#recorder.attemptEnd(call, undefined);
       },
       win: () => {

@@ -64,7 +64,10 @@ export class ApiExchange {
     response.once("close", runInTurn.bind(undefined, this.#onClose));
   }
 
-  /** Serves it. Resolves with its outcome when its response is flushed or the peer has disconnected; never rejects. */
+  /**
+   * Serves the request. Resolves with its outcome when the response is flushed or the peer has disconnected; never
+   * rejects.
+   */
   async serve(): Promise<TransportOutcome> {
     const { recorder, request, response, calls, intake } = this.#options;
     const { signal } = this.#work;
@@ -148,7 +151,8 @@ class BodyResponse extends FlushedResponse {
   /**
    * Sends a whole response. Resolves when it is flushed or the peer has disconnected.
    * @param bytes Length of the body; undefined if it is a stream.
-   * @throws PeerClosedError, after it stops reading the body. Also throws any error of the body.
+   * @throws PeerClosedError if the peer disconnects, after the iteration of the body was ended. Also throws errors of the
+   *   body.
    */
   async send({ status, headers, body }: EndpointResponse, bytes: number | undefined): Promise<void> {
     if (bytes !== undefined) this.#begin(status, { ...headers, "content-length": bytes });
@@ -200,7 +204,7 @@ class BodyResponse extends FlushedResponse {
 /** Longest text that is written in one piece, in UTF-16 units: at most 48 KiB of UTF-8. */
 const MAX_TEXT_UNITS = 16 * 1024;
 
-/** Encodes a text that is written in slices, or might take more memory than its bytes. */
+/** Encodes a long text, since it is written in slices and may take more memory than its bytes. */
 function withoutLargeText(response: EndpointResponse): EndpointResponse {
   const { body } = response;
   const isLarge = typeof body === "string" && body.length > MAX_TEXT_UNITS;

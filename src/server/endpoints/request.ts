@@ -7,7 +7,7 @@ import type { EndpointRequest, RequestHead } from "../../http/endpoint.ts";
 import type { HttpRequest } from "../base/http-types.ts";
 import { readBody, readWholeBody } from "../http/request-body.ts";
 import { getPath } from "../http/route.ts";
-import { type Compression, knownCompression } from "../requests/decompress.ts";
+import { type Compression, toCompression } from "../requests/decompress.ts";
 import type { Intake } from "../requests/intake.ts";
 import { countJsonElements, isArgumentsKey } from "../requests/json-element-counter.ts";
 import { toRefusalError } from "../requests/refusals.ts";
@@ -25,7 +25,7 @@ export interface RequestParts {
   readonly noteFailure: (error: SDKError) => void;
 }
 
-/** Converts the part of a request by which an API tells whose clients send it. */
+/** Converts the part of a request from which an API recognizes its clients. */
 export function toRequestHead(request: HttpRequest): RequestHead {
   return { query: new URLSearchParams(getQuery(request)), headers: singleHeaders(request) };
 }
@@ -91,7 +91,7 @@ function hasNoBody(request: HttpRequest): boolean {
 /** Returns the compression of a body. Throws InvalidRequestError if it is not supported. */
 function findCompression(encoding: string): Compression | undefined {
   const name = encoding.trim().toLowerCase();
-  const compression = knownCompression(name);
+  const compression = toCompression(name);
   if (compression !== undefined || name === "identity" || name === "") return compression;
   const found = JSON.stringify(boundedText(encoding, MAX_SHOWN_BYTES));
   throw new InvalidRequestError(`the header content-encoding is ${found}; expected gzip, br or identity`, {

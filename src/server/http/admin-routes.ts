@@ -50,7 +50,9 @@ const IS_VERBOSE = /[?&]verbose(?:[=&]|$)/;
 
 const OK: TransportOutcome = { code: undefined, disconnected: false };
 
-const WRONG_METHOD = toRoute("wrong method", () => plain(405, "takes GET and HEAD"));
+const WRONG_METHOD = toRoute("wrong method", ({ method }) =>
+  plain(405, `the method ${method} is not supported, expected GET or HEAD`),
+);
 
 function toRoute(name: string, page: (request: HttpRequest) => Page): Route {
   return {

@@ -73,7 +73,7 @@ export class Base64Decoder {
 }
 
 function decodeRun(run: string): Buffer {
-  if (!RUN.test(run)) throw invalid("is something else");
+  if (!RUN.test(run)) throw invalid("has other characters");
   return Buffer.from(run, "base64");
 }
 

@@ -15,8 +15,8 @@ export type HostCheck = (request: HttpRequest) => boolean;
  * Allows names that cannot belong to a foreign site: IP addresses (probes, Prometheus), names without a dot (services
  * of Docker Compose and of a pod's namespace), names that public DNS does not have, the name of this machine and the
  * hosts of the listen addresses. Other names have to be configured. HTTP/2 is not checked, since browsers do not speak
- * it without TLS: the authorities of gRPC clients are free. Nor are Unix sockets, which no browser reaches, and
- * connections with TLS, whose certificate is not valid for a foreign name.
+ * it without TLS: gRPC clients may send any authority. Nor are Unix sockets, which no browser reaches, and connections
+ * with TLS, whose certificate is not valid for a foreign name.
  * @param allowed Further names: `api.example.com`, `*.example.com` for all names below, `*` for all.
  * @param addresses The listen addresses, whose hosts are allowed.
  */

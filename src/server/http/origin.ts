@@ -1,7 +1,7 @@
 /**
  * Decides which browsers may call. The data listener is on loopback, and any page that a user has open can reach it
- * there, also by DNS rebinding. So a request that names its origin is rejected unless that origin is allowed. Programs
- * name none.
+ * there, also by DNS rebinding. So a request with an `Origin` is rejected unless that origin is allowed. Programs send
+ * no `Origin`.
  */
 import { cors } from "@connectrpc/connect";
 import type { HttpRequest, HttpResponse } from "../base/http-types.ts";
@@ -45,7 +45,7 @@ const ALL_HEADERS = "*";
 /** gRPC-Web has its status in headers. The names are for browsers that do not know the asterisk. */
 const EXPOSED_HEADERS = [...cors.exposedHeaders, ALL_HEADERS].join(", ");
 
-/** The asterisk does not stand for `authorization`. */
+/** The asterisk does not include `authorization`. */
 const ALLOWED_HEADERS = [...cors.allowedHeaders, "authorization", ALL_HEADERS].join(", ");
 
 /** With DELETE for stored responses and conversations. */

@@ -26,7 +26,7 @@ export function writePaced(response: HttpResponse, bytes: Uint8Array): Promise<v
 export function endPaced(response: HttpResponse, last?: Uint8Array | string): Promise<void> {
   if (isClosed(response)) return Promise.resolve();
   return new Promise((resolve) => {
-    // Over HTTP/1.1 it follows the last bytes.
+    // Over HTTP/1.1, `close` follows the last bytes.
     response.once("close", resolve);
     if ("stream" in response) onHttp2End(response.stream, resolve);
     response.end(last);

@@ -146,7 +146,7 @@ function getPage({ code, message, plain = false, error }: Rejection): {
 /** Returns a hint on how to read a stream without a library, for programs that send plain JSON. */
 function linesHint({ method }: UniversalHandler): string {
   if (method.methodKind !== "server_streaming") return "";
-  return `; and application/json where Accept is ${EVENT_STREAM} or ${NDJSON}`;
+  return `; and application/json if Accept is ${EVENT_STREAM} or ${NDJSON}`;
 }
 
 function getContentTypes({ method }: UniversalHandler): string[] {

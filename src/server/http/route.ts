@@ -19,7 +19,7 @@ export interface Route {
   readonly protocol?: string;
   /** Parameter of the query that may have the access key. Absent: headers only. */
   readonly keyParameter?: string | undefined;
-  /** Header of the API for the id of the request, which every answer has alongside `x-request-id`. Absent: none. */
+  /** The API's header for the id of the request. Every answer has it in addition to `x-request-id`. Absent: none. */
   readonly requestIdHeader?: string | undefined;
   /** Whether its requests need no access key. Default false. */
   readonly isOpen?: boolean;

@@ -53,12 +53,13 @@ export function interceptReading(socket: Socket, read: (bytes: Buffer) => void):
 export interface ParserState {
   /** False after an upgrade, or if the connection is closed. */
   readonly isParsing: boolean;
-  /** The server takes no bytes until the socket has sent its queued bytes. */
+  /** Whether the server reads nothing until the socket has sent its queued bytes. */
   readonly isPaused: boolean;
   /** The response that is being written. Undefined once its last byte has been handed to the system. */
   readonly response: ServerResponse<IncomingMessage> | undefined;
 }
 
+/** Returns the state of the HTTP/1.1 parser of a connection. */
 export function getParserState(socket: Socket): ParserState {
   const response: unknown = Reflect.get(socket, "_httpMessage");
   return {
@@ -79,8 +80,8 @@ export function injectStream(
 }
 
 /**
- * Ends the reading of a connection in this turn of the event loop, or begins it again. Its `pause()` has no effect
- * after HTTP/2 has taken it over, and libuv reads up to 32 times in one turn.
+ * Stops reading a connection in this turn of the event loop, or resumes it. Its `pause()` has no effect after HTTP/2
+ * has taken it over, and libuv reads up to 32 times in one turn.
  */
 export function setReading(connection: ServerHttp2Session | Socket, isReading: boolean): void {
   if (connection.destroyed) return;

@@ -27,7 +27,8 @@ export async function bind(
   } catch (error) {
     throw bindError(address, field, error);
   }
-  if (address.kind === "unix") await setSocketMode(address.path, unixSocketMode);
+  // On Linux, everyone who may write to the socket may connect.
+  if (address.kind === "unix") await chmod(address.path, unixSocketMode);
   return boundAddress(server, address);
 }
 
@@ -60,12 +61,12 @@ function bindError(address: ListenAddress, field: string, error: unknown): Confi
   return addressError(
     field,
     formatAddress(address),
-    `cannot be bound (${code}): ${adviceFor(code, address)}`,
+    `cannot be bound (${code}): ${getAdvice(code, address)}`,
     error,
   );
 }
 
-function adviceFor(code: string, { kind }: ListenAddress): string {
+function getAdvice(code: string, { kind }: ListenAddress): string {
   // Node also reports a missing socket directory as EACCES.
   if (kind === "unix") return "its directory must exist and be writable for this process";
   switch (code) {
@@ -101,11 +102,6 @@ async function removeStaleSocket(path: string, field: string): Promise<void> {
     throw addressError(field, address, "is in use by another process; stop it or choose another path");
   }
   await unlink(path);
-}
-
-/** Sets who may connect: on Linux, everyone who may write to the socket. */
-async function setSocketMode(path: string, mode: number): Promise<void> {
-  await chmod(path, mode);
 }
 
 function isAnswered(path: string): Promise<boolean> {

@@ -25,8 +25,8 @@ export type ServeStream = (
 ) => void;
 
 /**
- * Cost of what a connection may bring in one turn of the event loop before the others have their turn: about a hundred
- * ordinary streams, or DATA frames for five milliseconds.
+ * Cost after which a connection is not read any further in a turn of the event loop, so that others have their turn:
+ * about a hundred ordinary streams, or DATA frames for five milliseconds.
  */
 const MAX_READ_PER_TURN = 2000;
 
@@ -36,12 +36,12 @@ const ORDINARY_FIELDS = 64;
 /** A connection that brings this many fields beyond the ordinary ones in one turn is closed: they take 5 ms. */
 const MAX_EXTRA_FIELDS = 4000;
 
-/** DATA frames of a connection that are passed on one by one in a turn. */
+/** Maximum number of DATA frames of a connection that are passed on one by one in a turn. */
 const MAX_SINGLE_FRAMES = 100;
 
 /**
- * Cost of the streams of a connection that are served before others have their turn: about five ordinary ones. The
- * beginning of a call takes about a millisecond.
+ * Cost after which no further streams of a connection are served in a turn: about five ordinary streams. The beginning
+ * of a call takes about a millisecond.
  */
 const MAX_SERVED_PER_TURN = 100;
 
@@ -54,7 +54,7 @@ const GRACE_MS = 200;
 /** A stream that is not served yet. An empty body may have ended before, so that its `end` is no longer emitted. */
 type WaitingStream = Readonly<Parameters<ServeStream>>;
 
-/** Cost of a stream without its header fields, in fields: both are objects in memory. A DATA frame costs 1. */
+/** Cost of a stream without its header fields. The unit is one field, which is also the cost of a DATA frame. */
 const STREAM_COST = 10;
 
 // No stream id is larger: all streams so far, and those still on their way, are served.
@@ -73,14 +73,14 @@ export class StreamBacklog {
     this.#maxCost = maxCost;
   }
 
-  /** Takes a stream. Returns false if there is no room for it. */
+  /** Adds a stream. Returns false if there is no room for it. */
   add(cost: number): boolean {
     if (this.#cost + cost > this.#maxCost) return false;
     this.#cost += cost;
     return true;
   }
 
-  /** Gives up a stream that was taken. */
+  /** Releases the room of a stream. */
   remove(cost: number): void {
     this.#cost -= cost;
   }
@@ -127,7 +127,7 @@ export class Http2Connection {
     this.#backlog = backlog;
     this.#scheduler = scheduler;
     scheduler.add(session);
-    session.on("stream", this.#take);
+    session.on("stream", this.#onStream);
     this.#startTimers();
   }
 
@@ -164,7 +164,7 @@ export class Http2Connection {
     });
   }
 
-  readonly #take: ServeStream = (stream, headers, flags, rawHeaders) => {
+  readonly #onStream: ServeStream = (stream, headers, flags, rawHeaders) => {
     // Without a listener, the error of a stream would end the process. `close` follows it.
     stream.on("error", ignore);
     stream.on("close", this.#onStreamClose);
@@ -200,7 +200,7 @@ export class Http2Connection {
     this.destroy();
   }
 
-  /** Returns whether the frame can be passed on separately. */
+  /** Counts a DATA frame. Returns whether it can be passed on separately. */
   readonly #countFrame = (): boolean => {
     this.#countRead(1);
     this.#framesInTurn += 1;

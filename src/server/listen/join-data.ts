@@ -2,8 +2,8 @@ import type { ServerHttp2Stream } from "node:http2";
 import { GrowingBuffer } from "../requests/growing-buffer.ts";
 
 /**
- * Joins the DATA frames of a stream that arrive in one turn of the event loop. Node makes an object of a few hundred
- * bytes of each, and a frame can have a single byte.
+ * Joins the DATA frames of a stream that arrive in one turn of the event loop. Node creates an object of a few hundred
+ * bytes for each, and a frame can have a single byte.
  * @param isSingle Called for each frame: whether it is passed on separately and at once.
  */
 export function joinData(stream: ServerHttp2Stream, isSingle: () => boolean): void {
@@ -17,7 +17,7 @@ export function joinData(stream: ServerHttp2Stream, isSingle: () => boolean): vo
   };
   stream.push = (chunk: Buffer | null, encoding) => {
     if (chunk === null) {
-      flush();
+      if (held !== undefined) flush();
       return push.call(stream, null);
     }
     if (isSingle() && held === undefined) return push.call(stream, chunk, encoding);

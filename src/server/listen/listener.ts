@@ -90,8 +90,8 @@ interface OpenConnection {
 const MIN_IDLE_MS = 1000;
 
 /**
- * Bytes with which a connection of HTTP/2 may begin without waiting for connections that take much time: the settings
- * of a client and its first call. They hold at most 2,000 header fields, which take 3 ms.
+ * The most bytes that an HTTP/2 connection may have sent to be served without waiting for connections that take more
+ * time: the settings of a client and its first call. They hold at most 2,000 header fields, which take 3 ms.
  */
 const MAX_FIRST_BYTES = 2048;
 
@@ -107,9 +107,9 @@ class ConnectionHandler {
   readonly #http1: Http1Server;
   readonly #http2: Http2Server;
   readonly #keepalive: NodeJS.Timeout;
-  /** Makes the TLS handshake of a connection. */
+  /** Performs the TLS handshake of a connection. */
   readonly #shakeHands: ((socket: Socket) => void) | undefined;
-  /** The connection that HTTP/2 takes over in this moment, and the name of its caller. */
+  /** The connection that HTTP/2 takes over at this moment, and the name of its caller. */
   #arriving:
     | { readonly connection: OpenConnection | undefined; readonly peerName?: string | undefined }
     | undefined;

@@ -6,7 +6,7 @@ import type { TlsMaterial, TlsOptions } from "../../config/tls-files.ts";
 const PROTOCOLS = ["h2", "http/1.1"];
 
 /**
- * Creates the TLS side of a listener: returns a function that makes the handshake of a connection. TLS 1.2 and newer.
+ * Creates the TLS side of a listener: a function that performs the handshake of a connection. TLS 1.2 and newer.
  * A new certificate is used by handshakes that begin after it was set; connections stay.
  * @param timeoutMs A connection whose handshake takes longer is destroyed.
  * @param serve Called with each connection whose handshake succeeded.

@@ -12,7 +12,7 @@ const FIRST_PIECE_BYTES = 4 * 1024;
 /** Time beyond its share after which a connection yields to others, in milliseconds. */
 const MAX_EXCESS_MS = 10;
 
-/** The part of the time that a connection may take without making way. */
+/** The share of time that a connection may use without yielding to others. */
 const FREE_SHARE = 0.05;
 
 /**
@@ -47,7 +47,7 @@ export class TurnReader {
       return this.#wait(bytes, isHeavy ? runAfterOthers : runInTurn);
     this.#hasTurn = false;
     const piece = bytes.subarray(0, this.#pieceBytes);
-    // Put back first: who takes the piece may put some bytes back too.
+    // The rest is put back first, since `deliver` may put some bytes back too.
     if (piece.length < bytes.length)
       this.#wait(bytes.subarray(piece.length), isHeavy ? runAfterOthers : runInLaterTurn);
     const startedAt = performance.now();

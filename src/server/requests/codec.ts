@@ -58,7 +58,7 @@ export function jsonCodec(desc: DescMessage, options: Partial<JsonReadOptions>):
     decode(bytes) {
       const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
       try {
-        // Refuses names that are repeated, which the other does not see.
+        // `fromJsonString` refuses repeated names, which `fromJson` cannot see.
         const message = fromJsonString(desc, text, options);
         return hasEscapedNames(text) ? fromJson(desc, parseJsonText(text) as JsonValue, options) : message;
       } catch {

@@ -7,7 +7,7 @@ import type { CallMemory } from "./request-memory.ts";
 export type Compression = "gzip" | "br";
 
 /** Returns the compression with a name; undefined for other names. */
-export function knownCompression(name: string | undefined): Compression | undefined {
+export function toCompression(name: string | undefined): Compression | undefined {
   return name === "gzip" || name === "br" ? name : undefined;
 }
 

@@ -4,8 +4,8 @@ const NOTHING = Buffer.alloc(0);
 const MIN_BYTES = 16 * 1024;
 
 /**
- * How many times what has arrived the next buffer holds. Outgrown buffers stay in memory until they are collected: with
- * doubling, they take as much as the last one. Of an announced size, a larger part can be reserved at once.
+ * Size of the next buffer, as a multiple of the bytes that have arrived. Outgrown buffers stay in memory until they are
+ * collected: with doubling, they take as much as the last one. If the size is announced, more can be reserved at once.
  */
 const GROWTH = { announced: 8, unknown: 2 };
 

@@ -118,7 +118,7 @@ export class CallMemory {
   readonly #account: MemoryAccount;
   readonly #owner: string;
   readonly #isCall: boolean;
-  /** Of the request. */
+  /** Bytes of the request. */
   #bytes = 0;
   /** Opened on first use. */
   #answers: MemoryShare | undefined;

@@ -17,28 +17,28 @@ export type Catalog = Pick<ModelCatalog, "getModelInfo" | "listModels" | "getLat
 
 /**
  * Creates CatalogService over the three lookups of a catalog.
- * @param client Its catalog may change: each call looks in the one of the moment.
+ * @param client Its catalog may change. Each call uses the current one.
  */
 export function createCatalogService(client: { readonly catalog: Catalog }): Service {
   return createService(CatalogService, {
     listModels: ({ provider, capabilities, pageSize, pageToken }, context) =>
       answer(context, () => {
-        const page = readPage(client.catalog.listModels(named(provider), capabilities), pageSize, pageToken);
-        return create(ListModelsResponseSchema, page);
+        const models = client.catalog.listModels(provider || undefined, capabilities);
+        return create(ListModelsResponseSchema, readPage(models, pageSize, pageToken));
       }),
 
     getModel: ({ model, provider }, context) =>
       answer(context, () => {
         requireText("model", model, "the id or alias of a model");
-        const found = client.catalog.getModelInfo(model, named(provider));
-        return known(found, `model ${quoted(model)}`, provider);
+        const found = client.catalog.getModelInfo(model, provider || undefined);
+        return requireModel(found, `model ${quoted(model)}`, provider);
       }),
 
     getLatestModel: ({ provider, capabilities }, context) =>
       answer(context, () => {
         requireText("provider", provider, "the name of a provider");
         const found = client.catalog.getLatestModel(provider, capabilities);
-        return known(found, "model with all of these capabilities", provider);
+        return requireModel(found, "model with all of these capabilities", provider);
       }),
   });
 }
@@ -86,18 +86,14 @@ function answer<Output>(context: HandlerContext, look: () => Output): Output {
   }
 }
 
-function named(provider: string): string | undefined {
-  return provider === "" ? undefined : provider;
-}
-
 function requireText(field: string, value: string, expected: string): void {
   if (value === "") throw invalidField(field, `is empty, expected ${expected}`);
 }
 
-function known(found: ModelInfo | undefined, what: string, provider: string): ModelInfo {
+function requireModel(found: ModelInfo | undefined, description: string, provider: string): ModelInfo {
   if (found !== undefined) return found;
   const where = provider === "" ? "" : ` of provider ${quoted(provider)}`;
-  throw new NotFoundError(`the catalog has no ${what}${where}`);
+  throw new NotFoundError(`the catalog has no ${description}${where}`);
 }
 
 function quoted(value: string): string {

@@ -75,8 +75,8 @@ class Search {
     const before = set.get(key);
     set.set(key, name);
     if (before === undefined) return true;
-    const what = field.oneof === undefined ? "the same field" : `the same oneof (${field.oneof.name})`;
-    this.#add(joined(path, field.name), `expected once, found together with ${before}, which sets ${what}`);
+    const target = field.oneof === undefined ? "the same field" : `the same oneof (${field.oneof.name})`;
+    this.#add(joined(path, field.name), `expected once, found together with ${before}, which sets ${target}`);
     return false;
   }
 
@@ -168,7 +168,7 @@ function isObject(value: unknown): value is JsonFields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Reports whether a value has the usual form of its type, which needs no decoding. */
+/** Reports whether a value is plainly valid for its type, so that it need not be decoded to find out. */
 function isPlain(type: ScalarType, value: unknown): boolean {
   if (type === ScalarType.STRING) return typeof value === "string";
   if (type === ScalarType.BOOL) return typeof value === "boolean";

@@ -72,10 +72,10 @@ export const OUR_TYPE = /^outrigger\./;
 /**
  * Replaces a status that a transport or Connect created (a message that does not parse or is too large, an expired
  * deadline), in place, because Connect sends the object that it threw. Calls of Outrigger's services get the details of
- * their contract, others code and message.
+ * their contract; other calls get only the code and the message.
  */
-export function replaceStatus(error: ConnectError, by: ConnectError, rpc: string): void {
-  const { code, details, metadata, message, rawMessage, cause } = by;
+export function replaceStatus(error: ConnectError, replacement: ConnectError, rpc: string): void {
+  const { code, details, metadata, message, rawMessage, cause } = replacement;
   // Our kinds of errors have no code for a message that is too large.
   const kept = error.code === Code.ResourceExhausted ? error.code : code;
   Object.assign(error, { code: kept, message, rawMessage, cause });
@@ -84,7 +84,7 @@ export function replaceStatus(error: ConnectError, by: ConnectError, rpc: string
   for (const [name, value] of metadata) error.metadata.set(name, value);
 }
 
-/** Returns our error for a status that a transport created. Undefined if the status says enough. */
+/** Returns our error for a status that a transport created. Undefined if the status itself is enough. */
 function toProtocolError({ code, rawMessage }: ConnectError): SDKError | undefined {
   switch (code) {
     case Code.InvalidArgument:
@@ -93,8 +93,8 @@ function toProtocolError({ code, rawMessage }: ConnectError): SDKError | undefin
     case Code.DeadlineExceeded:
       return new RequestTimeoutError("the caller's deadline was exceeded");
     default:
-      // Other errors in a request stay INTERNAL, as in gRPC: a compressed message without a header that announces it,
-      // unknown flags.
+      // Other errors in a request stay INTERNAL, as in gRPC: unknown flags, or a compressed message without a header
+      // that announces it.
       return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** The facts that observers of calls get, such as a log, metrics or traces. */
+/** The data that observers of calls receive: the log, the metrics and the traces are such observers. */
 
 import { Code, type ConnectError } from "@connectrpc/connect";
 import type { CallTimes } from "../../core/call-timing.ts";
@@ -9,7 +9,7 @@ import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 
-/** The facts about a call that are known when it arrives. */
+/** A call, as far as it is known when it arrives. */
 export interface Call {
   /** Service and method, for instance `outrigger.v1.InferenceService/Stream`; `unknown` if there is no such method. */
   readonly rpc: string;
@@ -38,17 +38,17 @@ export interface Call {
 export type Operation = "chat" | "count_tokens" | "embeddings";
 
 /**
- * A request to a provider. Until it is sent, middleware may choose another provider and model than the name in the
- * request leads to: the object has the final ones when it ends.
+ * A request to a provider. Until it is sent, middleware may replace the provider and the model to which the name in the
+ * call's request resolves: the object has the final ones when the request ends.
  */
 export interface Attempt {
   readonly operation: Operation;
   readonly isStreamed: boolean;
   /** The step of a loop with tools, from 1. Undefined if the call belongs to no such loop. */
   readonly step: number | undefined;
-  /** Id of the provider call; in `stream_start`, in `Response` and in the header `outrigger-inference-id`. */
+  /** Id of the provider call, as in `stream_start`, in `Response` and in the header `outrigger-inference-id`. */
   readonly inferenceId: string;
-  /** Provider that is asked, bounded. Empty if none is registered. */
+  /** Name of the provider, bounded. Empty if no such provider is registered. */
   readonly provider: string;
   /** Requested model, bounded. */
   readonly model: string;
@@ -75,7 +75,7 @@ export interface AttemptOutcome {
 
 /** The execution of a tool by the caller, while its call waits for the output. */
 export interface ToolExecution {
-  /** Id of the tool call, bounded by the provider's answer. */
+  /** Id of the tool call. No longer than the provider's answer allows. */
   readonly id: string;
   readonly name: string;
   /** The step whose answer called the tool, from 1. */
@@ -143,7 +143,7 @@ export interface Outcome extends TransportOutcome, ServiceOutcome {
 export interface CallObserver {
   /** Called when a call arrives. */
   begin?(call: Call): void;
-  /** Returns the trace context of the call itself, for what it causes. Called once, after `begin`. */
+  /** Returns the trace context of the call itself, for the work that it causes. Called once, after `begin`. */
   getCallTrace?(call: Call): TraceContext | undefined;
   /**
    * Called when a request to a provider begins.
@@ -154,7 +154,8 @@ export interface CallObserver {
   /** Returns the trace context to send with a request to a provider. Called once, after `attempt`. */
   getSentTrace?(attempt: Attempt): TraceContext | undefined;
   /**
-   * A request to a provider has ended. Once for each `attempt`, with the same object; after `end` if the client left.
+   * Called when a request to a provider has ended. Once for each `attempt`, with the same object; after `end` if the
+   * client disconnected.
    */
   attemptEnd?(call: Call, attempt: Attempt, outcome: AttemptOutcome): void;
   /** Called when the caller is asked to execute a tool. */

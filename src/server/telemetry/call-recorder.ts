@@ -24,7 +24,7 @@ export const INFERENCE_ID_HEADER = "outrigger-inference-id";
 /** Response header and trailer with the times of a call. */
 export const TIMING_HEADER = "outrigger-timing";
 
-/** The facts with which a call arrives. */
+/** The data with which a call arrives. */
 export interface CallInit extends Pick<Call, "rpc" | "requestId" | "httpVersion" | "protocol"> {
   /** Default: anybody. */
   readonly caller?: Caller | undefined;
@@ -43,18 +43,18 @@ export interface BegunAttempt {
   hasAttemptEnded: boolean;
 }
 
-/** The result of a request to a provider: those that are known. */
+/** The known parts of the result of a request to a provider. */
 export interface AttemptResult extends Pick<AttemptOutcome, "usage" | "response"> {
   readonly failure: AttemptOutcome["error"];
 }
 
-/** The time in which at least one of several waits for the same thing was in progress. */
+/** The time during which the call waited for one thing. Waits that overlap count once. */
 interface Wait {
-  /** Waits in progress. */
+  /** Number of waits in progress. */
   open: number;
-  /** When the first one began. */
+  /** When the first of them began, by `performance.now()`. */
   since: number;
-  /** Milliseconds until then. */
+  /** Duration of all waits before that, in milliseconds. */
   ms: number;
 }
 
@@ -64,7 +64,7 @@ interface Wait {
  */
 export class CallRecorder implements CallTiming {
   readonly call: Call;
-  /** The trace context for what the call causes: runs, for instance. Undefined if the call is in no trace. */
+  /** The trace context for the work that the call causes, such as runs. Undefined if the call is not traced. */
   readonly trace: TraceContext | undefined;
   /**
    * Headers by which a client can name this call. A transport sends them with the first frame of the response, even if
@@ -185,7 +185,7 @@ export class CallRecorder implements CallTiming {
     for (const observer of this.#observers) observer.firstOutput?.(this.call, output);
   }
 
-  /** Takes the transport's outcome of the call. Must be called once, and last. */
+  /** Reports the end of the call with its transport's outcome. Must be called once, and last. */
   end({ code, disconnected, fault, error }: TransportOutcome): void {
     const attempt = this.#attempt;
     const report = this.outcome;

@@ -1,18 +1,18 @@
-/** Removes the texts of a request from the message of an error, since providers quote prompts in their errors. */
+/** Removes the texts of a request from the message of an error, because providers quote prompts in their errors. */
 import type { CallTarget } from "../../core/adapter.ts";
 import { boundedText } from "../../core/text.ts";
 
 const MAX_MESSAGE_BYTES = 300;
 
 /**
- * Longest request whose texts are compared with a message, in UTF-16 units. Bounds the time that a comparison takes.
+ * Longest request whose texts are compared with a message, in UTF-16 code units. Bounds the time of the comparison.
  */
 const MAX_REQUEST_CHARS = 256 * 1024;
 
 /**
  * Returns the message of an error for the log: bounded, and without words of the request. Each word of three or more
- * characters that occurs in a text of the request becomes `…`, unless it is the name of the model or one of the words
- * in which providers describe their limits. Returns undefined if the request is too long to be compared.
+ * characters that occurs in a text of the request becomes `…`, unless it is part of the names of the provider and the
+ * model, or a common word of providers' errors. Returns undefined if the request is too long to be compared.
  */
 export function withoutCallerText(message: string, request: CallTarget): string | undefined {
   const bounded = boundedText(message, MAX_MESSAGE_BYTES).replace(CONTROL, " ");
@@ -37,7 +37,8 @@ function findWords(text: string): readonly string[] {
 }
 
 /**
- * Reports whether a word, in lower case, occurs in a text. Scripts without spaces are compared by pairs of characters.
+ * Reports whether a lower-case word occurs in the texts. Words that are not ASCII occur if two adjacent characters do,
+ * since some scripts do not separate words.
  */
 function occurs(word: string, texts: string): boolean {
   if (ASCII.test(word)) return word.length >= MIN_WORD_CHARS && texts.includes(word);
@@ -68,10 +69,10 @@ function collectTexts(request: CallTarget): string | undefined {
   return chars > MAX_REQUEST_CHARS ? undefined : texts.join("\n").toLowerCase();
 }
 
-/** Fields of generated messages that hold no text of a caller: the type, and which member of a `oneof` is set. */
+/** Fields of generated messages without texts of a caller. `case` is the name of the set member of a `oneof`. */
 const MESSAGE_FIELDS: ReadonlySet<string> = new Set(["$typeName", "$unknown", "case"]);
 
-/** Words that say nothing about a prompt, so that they are kept even if a prompt has them too. */
+/** Words that reveal nothing about a prompt, so that they are kept even if a prompt contains them. */
 const VOCABULARY: ReadonlySet<string> = new Set(
   findWords(`
     a access account admin again all allowed already an and any api are argument array at authentication available be

@@ -1,4 +1,4 @@
-/** The facts about a failed call that the log holds: whose fault it is, and why it failed. */
+/** What the log says about a failed call: whose fault the failure is, and its reason. */
 import { Code } from "@connectrpc/connect";
 import { ProviderError, RequestTimeoutError, type SDKError } from "../../core/errors.ts";
 import { boundedText } from "../../core/text.ts";
@@ -17,21 +17,21 @@ export type FailedBy = "caller" | "provider" | "network" | "sidecar";
 export function findFailedBy({ code, error, fault }: Pick<Outcome, "code" | "error" | "fault">): FailedBy {
   // INTERNAL is also the status for a client that breaks gRPC, which is not a bug of this program.
   if (error === undefined) return code === Code.Internal && fault !== undefined ? "sidecar" : "caller";
-  const isProviders = getProvider(error) !== "";
+  const isFromProvider = getProvider(error) !== "";
   switch (error.kind) {
     case ErrorKind.AUTHENTICATION:
     case ErrorKind.ACCESS_DENIED:
-      return isProviders ? "sidecar" : "caller";
+      return isFromProvider ? "sidecar" : "caller";
     case ErrorKind.INTERNAL:
     case ErrorKind.CONFIGURATION:
       return "sidecar";
     case ErrorKind.SERVER:
       // A circuit breaker refuses calls because the provider failed.
-      return isProviders || isRefusal(error) ? "provider" : "sidecar";
+      return isFromProvider || isRefusal(error) ? "provider" : "sidecar";
     case ErrorKind.RATE_LIMIT:
     case ErrorKind.QUOTA_EXCEEDED:
     case ErrorKind.REQUEST_TIMEOUT:
-      return isProviders ? "provider" : "caller";
+      return isFromProvider ? "provider" : "caller";
     case ErrorKind.NETWORK:
     case ErrorKind.STREAM:
       return "network";
@@ -47,7 +47,7 @@ export function findFailedBy({ code, error, fault }: Pick<Outcome, "code" | "err
   }
 }
 
-/** Returns the fields of a failed call's line. Fields that are undefined are not written. */
+/** Returns the additional fields of a failed call's log line. Undefined fields are not written. */
 export function toFailureFields(outcome: Outcome): Record<string, unknown> {
   const { error, attempts, times } = outcome;
   const fields: Record<string, unknown> = {
@@ -67,7 +67,7 @@ export function toFailureFields(outcome: Outcome): Record<string, unknown> {
   return fields;
 }
 
-/** A word such as `invalid_api_key`. Anything else may be a text of a caller. */
+/** A word such as `invalid_api_key`. Anything else may contain a caller's text. */
 const PROVIDER_CODE = /^[\w.:-]{1,64}$/;
 
 function getProvider(error: SDKError): string {
@@ -75,8 +75,8 @@ function getProvider(error: SDKError): string {
 }
 
 /**
- * Returns why a call failed. The messages of a provider, and of refused requests, may quote what the caller sent: only
- * those that were compared with the request are returned. Bugs are described by their stack instead.
+ * Returns why a call failed. The messages of providers and of refused requests may quote what the caller sent: they are
+ * returned only without its texts. Bugs are described by their stack instead.
  */
 function findReason({ reason }: Outcome, error: SDKError): string | undefined {
   if (reason !== undefined) return reason;

@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Call, CallObserver } from "./call-observer.ts";
 
-/** Returns memory to the system after a load. Probes are not a load: a sidecar that is only probed is idle. */
+/** Returns memory to the system after a load. Probes do not count: a sidecar that is only probed is idle. */
 export interface IdleMemory extends CallObserver {
   begin(call: Call): void;
   /** Stops all further collections. */
@@ -23,16 +23,16 @@ export interface IdleMemoryOptions {
 /** How long the event loop must have been almost idle, in milliseconds. */
 export const QUIET_MS = 3000;
 
-/** Number of calls that must arrive or end before another collection is worthwhile while calls never cease. */
+/** Number of calls that must arrive or end before another collection is worthwhile, if there are always open calls. */
 export const MIN_CHANGES = 200;
 
 /**
- * Growth of the resident memory that makes a collection worthwhile. Resident memory, because V8 keeps the pages that
- * its ordinary collections emptied in a pool, which its statistics do not count.
+ * Growth of the resident memory that makes a collection worthwhile. The heap's size would not do: V8 keeps the pages
+ * that its ordinary collections emptied in a pool, which its statistics do not count.
  */
 export const MIN_GROWTH_BYTES = 16 * 1024 * 1024;
 
-/** Busy share of the event loop up to which the process counts as idle: pings, probes, a stream of a few tokens. */
+/** Busy share up to which the event loop counts as idle: it may handle pings, probes, or a stream of a few tokens. */
 const MAX_QUIET_SHARE = 0.02;
 
 /**
@@ -50,12 +50,12 @@ export function createIdleMemory({
   /** Calls that arrived or ended since the last collection, and since the last check. */
   let changes = 0;
   let recentChanges = 0;
-  /** Resident memory after the last collection, and after the last collection at rest: none before the first one. */
+  /** Resident memory after the last collection, and after the last one at rest. 0 before the first. */
   let keptBytes = 0;
   let restBytes = 0;
   let isWatching = true;
   let isStopped = false;
-  /** No call is in progress, and none has just ended, whose memory may still be in use. */
+  /** Whether no call is open, and none ended so recently that its memory may still be in use. */
   const isAtRest = () => openCalls === 0 && recentChanges === 0;
   /** Whether a collection would return much memory. */
   const isWorthwhile = () => {
@@ -72,12 +72,12 @@ export function createIdleMemory({
       keptBytes = readResidentBytes();
       if (isAtRest()) restBytes = keptBytes;
     }
-    // The last check follows a time without changes.
+    // Watching ends after an interval without calls in which the event loop was quiet.
     isWatching = recentChanges > 0 || !isQuiet;
     recentChanges = 0;
     if (isWatching) timer.refresh();
   };
-  // The start leaves some 9 MB of garbage: what was read to build the server, and a grown young generation.
+  // The start leaves some 9 MB of garbage: the inputs from which the server was built, and a grown young generation.
   const timer = setTimeout(look, QUIET_MS).unref();
   const count = (opened: 1 | -1, { isProbe }: Call) => {
     if (isProbe) return;
@@ -111,10 +111,10 @@ function createBusyShare(): () => number {
 type Gc = (options: { type: "major"; flavor: "last-resort" }) => void;
 
 /**
- * Node exposes a collection only by this flag, which takes effect in new contexts. Only the last-resort flavor returns
- * the pages of V8's pool. It marks the heap at least twice. That takes 40 to 90 ms after most loads; 0.2 s if it
- * returns 400 MB, and another 0.2 s for each 100 MB in use. No other way is shorter: V8's memory reducer, which works
- * in steps, may take minutes to start.
+ * Collects all garbage. Node offers that only with this flag, which takes effect in new contexts, and only the
+ * last-resort flavor returns the pages of V8's pool. It marks the heap at least twice, which takes 40 to 90 ms after
+ * most loads; 0.2 s if it returns 400 MB, and another 0.2 s for each 100 MB in use. Nothing else is as fast: V8's
+ * memory reducer, which works in steps, may take minutes to start.
  */
 function collectGarbage(): void {
   setFlagsFromString("--expose-gc");

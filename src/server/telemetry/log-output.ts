@@ -1,4 +1,4 @@
-/** The destination of the log. If it accepts nothing more, lines are lost, but no call fails and no memory grows. */
+/** The destination of the log. While it accepts nothing, lines are lost, but no call fails and no memory grows. */
 import { fstatSync, writeSync, write as writeToFile } from "node:fs";
 import { Socket } from "node:net";
 import type { DestinationStream } from "pino";
@@ -9,10 +9,10 @@ import type { DestinationStream } from "pino";
 export const MAX_WAITING = 1024 * 1024;
 
 /**
- * Creates an output with a buffer, since a write for each call would cost more than the rest of its line. Never blocks:
- * if a pipe is not read, the lines stay in the buffer. A write that fails, for instance on a full disk, loses its
- * lines; the next write is tried all the same. When the process exits, the remaining lines are written as far as
- * possible without waiting.
+ * Creates an output with a buffer, since a write for each line would cost more than the line itself. Never blocks: if a
+ * pipe is not read, the lines stay in the buffer. A write that fails, for instance on a full disk, loses its lines; the
+ * next write is tried all the same. When the process exits, the remaining lines are written as far as possible without
+ * waiting.
  */
 export function createLogOutput(fd: number): LogOutput {
   const output = new LogOutput(fd, isPipe(fd) ? pipeWriter(fd) : fileWriter(fd));
@@ -20,7 +20,7 @@ export function createLogOutput(fd: number): LogOutput {
   return output;
 }
 
-/** Writes bytes. Calls back once, with whether all bytes were written. */
+/** Writes bytes. Calls back once, with `true` if all bytes were written. */
 export type Writer = (bytes: Buffer, done: (isWritten: boolean) => void) => void;
 
 const BUFFER_SIZE = 16 * 1024;
@@ -65,7 +65,7 @@ export class LogOutput implements DestinationStream {
     this.#writeWaiting();
   }
 
-  /** Called when the process exits: one attempt, which does not wait. */
+  /** Tries once to write the waiting lines, without waiting for a reader. Called when the process exits. */
   writeRest(): void {
     try {
       if (this.#waiting !== "") writeSync(this.#fd, this.#waiting);

@@ -1,4 +1,4 @@
-/** The log of the server: one line per call, never a prompt, an answer or a key. */
+/** The log of the server: one line per call, without prompts, answers or keys. */
 import { Code } from "@connectrpc/connect";
 import {
   type DestinationStream,
@@ -15,7 +15,7 @@ import { type FailedBy, findFailedBy, toFailureFields } from "./failed-call.ts";
 export interface LoggerOptions {
   /** `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. Default `info`. */
   readonly level?: string | undefined;
-  /** Levels as numbers and times as milliseconds since 1970, or both in words. Default `numbers`. */
+  /** The form of levels and times. Default `numbers`. */
   readonly format?: LogFormat | undefined;
   /** The destination of the lines. */
   readonly destination: DestinationStream;
@@ -75,12 +75,12 @@ const LEVELS: Readonly<Record<FailedBy, "warn" | "error">> = {
 };
 
 /**
- * Returns the facts about a thrown value that the log may hold: its type, its system code and its stack. Its message is
- * left out: a JSON parser, for instance, quotes the text that it cannot parse.
+ * Returns the fields of a thrown value that the log may contain: its type, its system code and its stack. Its message
+ * is left out: a JSON parser, for instance, quotes the text that it cannot parse.
  */
 export function describeFault(thrown: unknown): Record<string, unknown> {
   if (!(thrown instanceof Error)) return { type: typeof thrown };
-  // The message is at the head of the stack, and may itself look like a stack frame.
+  // The stack begins with the message, which may itself contain lines that look like stack frames.
   const frames = (thrown.stack ?? "")
     .replace(thrown.message, "")
     .split("\n")
@@ -96,7 +96,7 @@ export function describeFault(thrown: unknown): Record<string, unknown> {
 /** Copies an object for the log, without the values of secret names. */
 function redact(object: Record<string, unknown>, depth = MAX_REDACTED_DEPTH): Record<string, unknown> {
   let result = object;
-  // Runs for every call: a loop over the entries would create a list of lists.
+  // Runs for every call: Object.entries would allocate an array for each field.
   for (const name in object) {
     const value = object[name];
     const isNested = depth > 0 && typeof value === "object" && value !== null;
@@ -127,7 +127,7 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
 
 const MAX_FRAMES = 12;
 
-/** Fields that are undefined are not written. */
+/** Returns the fields of a call's log line. Undefined fields are not written. */
 function toLine(call: Call, outcome: Outcome): Record<string, unknown> {
   const { firstOutputMs, inferenceId, provider, model, usage } = outcome;
   return {

@@ -14,9 +14,9 @@ export interface Metrics extends MeasuredCalls, Required<MiddlewareObserver> {
   readonly runs: RunMetrics;
   /** Counts a connection that was closed because too many are open. */
   connectionRefused(listener: string): void;
-  /** Notes when the certificate of a listener expires. */
+  /** Records when the certificate of a listener expires. */
   certificateUsed(listener: string, expiresAt: Date): void;
-  /** Notes whether the configuration that was read again is used. */
+  /** Records whether the configuration that was read again is used. */
   configReloaded(isUsed: boolean): void;
   /** Whether the configuration that was read last is in use. */
   readonly isConfigCurrent: boolean;
@@ -31,9 +31,9 @@ export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 export interface MetricsOptions {
   /** Version of the program. */
   readonly version: string;
-  /** Whether a provider is registered. Must be true for finitely many names. Default: every provider is. */
+  /** Whether a provider is registered. May be true for a bounded number of names only. Default: every provider is. */
   readonly isKnownProvider?: ((provider: string) => boolean) | undefined;
-  /** Whether a model is known. Must be true for finitely many models. Default: none is. */
+  /** Whether a model is known. May be true for a bounded number of models only. Default: none is. */
   readonly isKnownModel?: ((provider: string, model: string) => boolean) | undefined;
   /** Returns the number of lines that the log has dropped so far. Default: there is no such metric. */
   readonly readDroppedLogLines?: (() => number) | undefined;
@@ -120,7 +120,7 @@ export function createMetrics({
   };
 }
 
-/** Adds the state of the configuration, by the names of Prometheus's metrics for its configuration. */
+/** Adds the state of the configuration. The metrics are named like those of Prometheus for its own configuration. */
 function createConfigMetrics(metrics: MetricSet) {
   let isCurrent = true;
   let usedAt = Date.now();
@@ -167,14 +167,14 @@ function addProcessMetrics(metrics: MetricSet, version: string): void {
 
 const TARGET = ["provider", "model"];
 
-/** Callers choose the names, which may have any length. */
+/** Maximum length of a name in a label. Callers choose the names, which may have any length. */
 const MAX_NAME_BYTES = 128;
 
 const CIRCUIT_VALUES: Readonly<Record<CircuitState, number>> = { closed: 0, half_open: 1, open: 2 };
 
 /**
  * Adds the decisions of middleware.
- * @param getLabel Returns the labels of a provider and a model. There are finitely many.
+ * @param getLabel Returns the labels of a provider and a model, of which there is a bounded number.
  */
 function createMiddlewareMetrics(
   metrics: MetricSet,
@@ -253,8 +253,8 @@ function createMiddlewareMetrics(
 const MAX_CALLER_LABELS = 1000;
 
 /**
- * Adds the usage of callers with access keys. Without any it has no samples. Returns the function that counts a call
- * that has ended.
+ * Adds the usage of callers with access keys. Without such callers, it has no samples. Returns the function that counts
+ * a call that has ended.
  */
 function createCallerMetrics(
   metrics: MetricSet,

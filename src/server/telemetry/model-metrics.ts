@@ -5,7 +5,7 @@ import type { MeasuredCalls } from "./call-observer.ts";
 import { findFailedBy } from "./failed-call.ts";
 import type { MetricSet } from "./prometheus.ts";
 
-/** Maximum number of models with a separate label that are not known, but have answered. */
+/** Maximum number of unknown models that have a separate label because they have answered. */
 export const MAX_MODEL_LABELS = 100;
 
 type Labels = readonly [provider: string, model: string];
@@ -13,7 +13,7 @@ type Labels = readonly [provider: string, model: string];
 const OTHER = "other";
 
 /**
- * The labels of providers and models. Their number is finite, although callers choose the names freely: a model has a
+ * The labels of providers and models. Their number is bounded, although callers choose the names freely: a model has a
  * separate label if it is known, or once it has answered.
  */
 export class TargetLabels {
@@ -129,7 +129,7 @@ export function createModelMetrics(metrics: MetricSet, targets: TargetLabels): O
   };
 }
 
-/** From a small model on a fast machine to a large one under load. */
+/** Buckets of the time per token: from a small model on a fast machine to a large one under load. */
 const TOKEN_SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2, 0.5, 1];
 
 const OVERHEAD_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
@@ -159,7 +159,7 @@ function createUsageMetrics(metrics: MetricSet): (labels: Labels, usage: Usage) 
   };
 }
 
-/** Converts billionths of a US dollar. */
+/** Converts billionths of a US dollar to dollars. */
 export function toUsd(nanoUsd: bigint): number {
   return Number(nanoUsd) / 1e9;
 }

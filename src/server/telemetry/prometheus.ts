@@ -1,6 +1,6 @@
 /** Counters, gauges and histograms in Prometheus' text format (version 0.0.4). */
 
-/** Buckets of durations in seconds: from a health check to a reasoning model that thinks for ten minutes. */
+/** Upper bounds of durations in seconds: from a health check to a reasoning model that thinks for ten minutes. */
 const SECONDS_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
 /** A count that only increases. */
@@ -14,7 +14,7 @@ export interface Gauge {
   set(labelValues: readonly string[], value: number): void;
 }
 
-/** Counts of values by ranges. */
+/** Counts of values by range. */
 export interface Histogram {
   observe(labelValues: readonly string[], value: number): void;
 }
@@ -57,7 +57,9 @@ export class MetricSet {
     };
   }
 
-  /** Adds a gauge, or a counter whose name ends in `_total`, that is read. Values that are left out are not served. */
+  /**
+   * Adds a metric that is read when the metrics are rendered: a counter if its name ends in `_total`, else a gauge.
+   */
   read(name: string, help: string, read: ReadValue, labels: readonly string[] = []): void {
     this.#add(name.endsWith("_total") ? "counter" : "gauge", name, help, () => {
       const found = read();
@@ -110,7 +112,7 @@ export class MetricSet {
   }
 }
 
-/** Between the label values of a series, in its key. */
+/** Separates the label values in the key of a series. */
 const SEPARATOR = "\0";
 
 interface Sample {
@@ -120,7 +122,7 @@ interface Sample {
 
 interface Distribution {
   readonly labels: string;
-  /** Per bucket, not cumulative. */
+  /** Number of values per bucket, not cumulative. */
   readonly counts: number[];
   count: number;
   sum: number;

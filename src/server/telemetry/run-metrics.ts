@@ -3,15 +3,15 @@ import { type Run, RunStatusSchema } from "../../gen/outrigger/v1/run_pb.ts";
 import type { StoreState } from "../../runs/lazy-engine.ts";
 import type { MetricSet } from "./prometheus.ts";
 
-/** Events of runs, as metrics. */
+/** Counts the events of runs. */
 export interface RunMetrics {
   /** Counts a run that this process executed and that has ended or waits for its caller. */
   runEnded(run: Run): void;
   /** Records the number of queued runs of all sidecars on one store, and of the stored runs that this one executes. */
   runsMeasured(queued: number, inProgress: number): void;
-  /** Records how the store is now. */
+  /** Records the state of the store when it was used. */
   storeChanged(state: StoreState): void;
-  /** How the store was when it was last used. */
+  /** State of the store when it was last used. */
   readonly storeState: StoreState;
   /** Counts a call of a tool of an MCP server. @param server Its label in the configuration; empty for others. */
   mcpCalled(server: string, hasFailed: boolean, durationMs: number): void;
@@ -51,7 +51,7 @@ export function createRunMetrics(metrics: MetricSet): RunMetrics {
   );
   return {
     runEnded({ status, background }) {
-      // Without the prefix of its enum: `COMPLETED`.
+      // The status without the prefix of its enum, such as `COMPLETED`.
       const name = RunStatusSchema.value[status]?.localName ?? String(status);
       ended.add([name, String(background)]);
     },

@@ -27,6 +27,7 @@ import type {
   Outcome,
   ToolExecution,
 } from "../telemetry/call-observer.ts";
+import { toUsd } from "../telemetry/model-metrics.ts";
 import { ATTRIBUTES } from "./semantic-conventions.ts";
 
 /** Settings of a CallTracer. */
@@ -56,21 +57,20 @@ interface AttemptSpan {
   readonly startedAt: number;
 }
 
-/** Most characters of the texts of one request or answer. */
+/** Maximum length of the recorded texts of one request or answer, in characters. */
 const MAX_CONTENT_CHARS = 32 * 1024;
 
-const NANO_USD = 1e9;
-
 /**
- * Makes a span for each call, each step of a loop, and each request to a provider. A provider call of a background run
- * begins a trace that is linked to the one in which the run was created: its creator has left long ago.
+ * Creates a span for each call, each step of a tool loop, each request to a provider and each execution of a tool. A
+ * provider call of a background run begins a new trace, with a link to the one in which the run was created, since that
+ * one may have ended long ago.
  */
 export class CallTracer implements CallObserver {
   readonly #tracer: Tracer;
   readonly #options: CallTracerOptions;
   readonly #texts = new LogTexts(MAX_CONTENT_CHARS);
-  // No weak maps, whose entries cost the collection of garbage more than all else here. Each call and attempt ends
-  // once.
+  // Not weak maps, whose entries would cost more in garbage collection than all other work here. No entry is leaked:
+  // each call and each attempt ends once.
   readonly #calls = new Map<Call, CallSpan>();
   readonly #attempts = new Map<Attempt, AttemptSpan>();
 
@@ -183,7 +183,7 @@ export class CallTracer implements CallObserver {
     tools?.delete(tool);
   }
 
-  /** Traces a call of a tool of an MCP server. In a background run it is a trace that is linked to the run's. */
+  /** Traces a call of an MCP server's tool. In a background run, it begins a trace with a link to the run's. */
   traceMcpCall({ server, tool, trace, isBackground }: McpToolCall): ReturnType<McpCallTracer> {
     const attributes = {
       [ATTRIBUTES.operation]: "execute_tool",
@@ -248,7 +248,7 @@ export class CallTracer implements CallObserver {
   }
 }
 
-/** Returns the context of a span that continues a trace, or begins one that is linked to it. */
+/** Returns the parent and the links of a span that continues a trace, or that begins one with a link to it. */
 function continueTrace(trace: TraceContext | undefined, isLinked: boolean) {
   if (trace === undefined) return { parent: ROOT_CONTEXT, links: [] };
   const context = toSpanContext(trace);
@@ -317,11 +317,11 @@ function describeUsage(usage: Usage): Attributes {
     [ATTRIBUTES.cacheReadTokens]: usage.cacheReadTokens,
     [ATTRIBUTES.cacheWriteTokens]: usage.cacheWriteTokens,
     [ATTRIBUTES.reasoningTokens]: usage.reasoningTokens,
-    [ATTRIBUTES.cost]: costNanoUsd === undefined ? undefined : Number(costNanoUsd) / NANO_USD,
+    [ATTRIBUTES.cost]: costNanoUsd === undefined ? undefined : toUsd(costNanoUsd),
   };
 }
 
-/** Statuses that are errors of a server, by the conventions for gRPC; others are the caller's. */
+/** Statuses that gRPC's semantic conventions count as errors of a server; others are the caller's. */
 const SERVER_FAULTS: ReadonlySet<Code> = new Set([
   Code.Unknown,
   Code.DeadlineExceeded,

@@ -23,15 +23,15 @@ import type { CallObserver } from "../telemetry/call-observer.ts";
 import { CallTracer } from "./call-tracer.ts";
 import { SEMCONV_SCHEMA_URL } from "./semantic-conventions.ts";
 
-/** Tracing that is on. */
+/** Tracing that is switched on. */
 export interface Tracing {
   readonly observer: CallObserver;
   readonly traceMcpCall: McpCallTracer;
-  /** Sends the spans that wait, for some seconds at most. */
+  /** Sends the waiting spans and stops. Takes a few seconds at most. */
   close(): Promise<void>;
 }
 
-/** Inputs of tracing other than its settings. */
+/** Inputs of tracing that are not settings. */
 export interface TracingOptions {
   readonly version: string;
   /** Returns the value of `gen_ai.provider.name` for a registered provider. */
@@ -40,10 +40,10 @@ export interface TracingOptions {
   readonly onFailure: (reason: string) => void;
 }
 
-/** Least time between two reports of spans that could not be sent, in milliseconds. */
+/** Minimum time between two reports of spans that could not be sent, in milliseconds. */
 const REPORT_INTERVAL_MS = 60_000;
 
-/** Longest reason: the collector has a part in its words. */
+/** Maximum length of a reported reason, which may quote the collector. */
 const MAX_REASON_BYTES = 300;
 
 /** Longest wait for the last spans when the process stops, in milliseconds. */

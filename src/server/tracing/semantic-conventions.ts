@@ -1,11 +1,11 @@
 /**
- * Names of attributes in spans, by OpenTelemetry's semantic conventions: the GenAI conventions 1.38
- * (https://opentelemetry.io/docs/specs/semconv/gen-ai/), which are in development and change their names, and the RPC
- * and HTTP conventions. Attributes that the conventions lack begin with `outrigger.`.
+ * Names of span attributes, from OpenTelemetry's semantic conventions 1.38: those for GenAI
+ * (https://opentelemetry.io/docs/specs/semconv/gen-ai/), which are in development, so that names may change, and those
+ * for RPC and HTTP. Attributes that the conventions lack begin with `outrigger.`.
  */
 export const SEMCONV_SCHEMA_URL = "https://opentelemetry.io/schemas/1.38.0";
 
-/** Attributes of calls and requests to providers. */
+/** Names of the attributes of spans. */
 export const ATTRIBUTES = {
   operation: "gen_ai.operation.name",
   providerName: "gen_ai.provider.name",
@@ -48,10 +48,10 @@ export const ATTRIBUTES = {
   caller: "outrigger.caller",
   /** US dollars. */
   cost: "outrigger.cost_usd",
-  /** The call failed and was sent again, or to another provider. */
+  /** Whether the request failed and was sent again, or to another provider. */
   isRepeated: "outrigger.repeated",
-  /** The answer came from the sidecar's cache. */
+  /** Whether the answer came from the sidecar's cache. */
   cacheHit: "outrigger.cache_hit",
-  /** The client left before the end. */
+  /** Whether the client disconnected before the end. */
   disconnected: "outrigger.disconnected",
 } as const;

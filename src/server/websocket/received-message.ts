@@ -8,18 +8,21 @@ import type { CallMemory } from "../requests/request-memory.ts";
 /** Options of a message. */
 export interface ReceivedMessageOptions {
   readonly content: Buffer;
-  /** Bytes of the socket's share that it uses. */
+  /** Bytes of `share` that the message uses. */
   readonly bytes: number;
-  /** The share of the request memory that the messages of the socket use. */
+  /** The part of the request memory that the messages of the socket share. */
   readonly share: CallMemory;
-  /** Memory for the effects of the message: responses, and data that is read from the store. */
+  /** Memory for the responses to the message, and for data that is read from the store to answer it. */
   readonly memory: CallMemory;
   readonly signal: AbortSignal;
   /** Maximum number of JSON values. */
   readonly maxElements: number;
-  /** Counts a request of the caller. Throws SDKError if it is over a limit, or rejects if sidecars count together. */
+  /**
+   * Counts a request of the caller. If it exceeds a limit, throws an SDKError, or rejects with one if sidecars count
+   * together.
+   */
   readonly admit: () => Promise<void> | undefined;
-  /** Calls the models within some memory. */
+  /** Creates a client of the models whose answers use some memory. */
   readonly createClient: (memory: MemoryShare) => ModelClient;
   /** Called once when the message has been answered. */
   readonly onRelease: () => void;
@@ -52,7 +55,7 @@ export class ReceivedMessage implements SocketMessage {
   admit(): Promise<void> | undefined {
     const { share, maxElements, admit } = this.#options;
     const admission = admit();
-    // The message may be refused for another reason before this one is known.
+    // If the message is refused below, nothing awaits the admission.
     admission?.catch(() => {});
     try {
       this.#bytes += share.takeElements(countJsonElements(this.content, maxElements, isArgumentsKey));

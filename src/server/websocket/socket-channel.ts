@@ -12,7 +12,7 @@ import {
 import type { CallMemory } from "../requests/request-memory.ts";
 import { ReceivedMessage, type ReceivedMessageOptions } from "./received-message.ts";
 
-/** Statuses with which WebSockets are closed (RFC 6455 §7.4.1 and the registry of IANA). */
+/** Status codes with which WebSockets are closed (RFC 6455 §7.4.1 and IANA's registry). */
 export const closeCodes = {
   /** The server stops, or the connection is too old or was idle for too long. */
   goingAway: 1001,
@@ -32,22 +32,22 @@ export const closeCodes = {
 export interface SocketChannelOptions
   extends Pick<ReceivedMessageOptions, "share" | "signal" | "createClient"> {
   readonly socket: WebSocket;
-  /** The connection below it. */
+  /** The connection below the socket. */
   readonly connection: Duplex;
   readonly limits: Limits;
   readonly unsent: UnsentResponses;
-  /** Opens an account for the memory of a message's effects. */
+  /** Opens the memory account of one message's responses and of the data that is read to answer it. */
   readonly openMemory: () => CallMemory;
-  /** Counts a further request of the caller, as `CheckedRequest.admitAgain`. */
+  /** Counts a further request of the caller, like `CheckedRequest.admitAgain`. */
   readonly admit: () => Promise<void> | undefined;
   /** Called once when the caller has disconnected. */
   readonly onClose: () => void;
 }
 
-/** Maximum number of messages without a complete response: the messages in progress, and as many that wait. */
+/** Maximum number of messages without a complete response, whether they are in progress or waiting. */
 const MAX_MESSAGES = 32;
 
-/** Bytes around the content of a small frame of a client. */
+/** Size of the header of a client's small frame. */
 const FRAME_HEADER_BYTES = 6;
 
 /** How long a peer whose bytes are discarded may take to close its side, in milliseconds. */
@@ -59,8 +59,8 @@ interface Ending {
 }
 
 /**
- * The messages of a WebSocket. It continues to read while messages are answered, to notice when the caller disconnects;
- * those without a complete answer are limited.
+ * The messages of a WebSocket. It continues to read while messages are answered, in order to notice when the caller
+ * disconnects; the number of messages without a complete answer is limited.
  */
 export class SocketChannel extends FlushedResponse implements EndpointSocket {
   readonly messages: AsyncIterable<SocketMessage>;
@@ -69,7 +69,7 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
   /** Number of messages that are being answered and are not released yet. */
   #inProgress = 0;
   #wake: (() => void) | undefined;
-  /** Bytes of a message that is not complete. */
+  /** Bytes that have arrived of a message that is not complete. */
   #arriving = 0;
   #lastByteAt = performance.now();
   /** Time since which no message is being answered. Undefined while one is. */
@@ -77,7 +77,7 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
   #isAlive = true;
   #ending: Ending | undefined;
   #lastSend: Promise<void> = Promise.resolve();
-  /** Whether the request that was counted at the handshake is used up. */
+  /** Whether the first message, which the handshake's request counts for, has been admitted. */
   #hasBegun = false;
 
   constructor(options: SocketChannelOptions) {
@@ -85,7 +85,7 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
     this.#options = options;
     this.messages = { [Symbol.asyncIterator]: () => ({ next: () => this.#next() }) };
     const { socket, connection } = options;
-    // Before the listener of the library, which may already have the message when it returns.
+    // Must run before the library's own listener, which may emit the message.
     connection.prependListener("data", (chunk: Buffer) => this.#countBytes(chunk.byteLength));
     socket.on("message", (data, isBinary) => this.#receive(data, isBinary));
     socket.on("ping", (data) => this.#give(data.byteLength + FRAME_HEADER_BYTES));
@@ -93,7 +93,7 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
       this.#isAlive = true;
       this.#give(data.byteLength + FRAME_HEADER_BYTES);
     });
-    // The library closes the connection itself, with the right status.
+    // The library itself closes the connection, with the right status.
     socket.on("error", () => {});
     socket.once("close", () => runInTurn(() => this.#end()));
   }
@@ -108,7 +108,7 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
   }
 
   send(text: string): Promise<void> {
-    // A message that leaves in fragments is not interrupted by another one.
+    // Messages must not be mixed: one that is sent in fragments ends before the next one begins.
     const sent = this.#lastSend.then(() => this.#send(text));
     this.#lastSend = sent.catch(() => undefined);
     return sent;
@@ -119,7 +119,7 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
     const isSmall = text.length <= SLICE_BYTES;
     const content = isSmall ? text : Buffer.from(text);
     this.#checkOpen();
-    // A large message leaves in fragments: a peer that reads is recognized by the fragments that it takes.
+    // A large message is sent in fragments, so that a peer that reads slowly is seen to make progress.
     const last =
       typeof content === "string"
         ? content
@@ -150,8 +150,8 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
   }
 
   /**
-   * Closes the socket when the messages in progress have been answered, or at once if there are none. The last call
-   * determines the status.
+   * Closes the socket when the messages in progress have been answered, or at once if there are none. If called again,
+   * the last status counts.
    */
   finish(code: number, reason: string): void {
     this.#ending = { code, reason };
@@ -159,7 +159,7 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
     this.#wake?.();
   }
 
-  /** Must be called at each interval: checks whether the peer responds, and whether it is idle or too slow. */
+  /** Checks whether the peer responds, and whether it is idle or too slow. Must be called at regular intervals. */
   check(now: number): void {
     const { socket, limits } = this.#options;
     if (!this.#isAlive) return this.destroy();
@@ -179,7 +179,7 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
         this.#wake = resolve;
       });
       this.#wake = undefined;
-      // Hundreds of sockets may get a message in one turn.
+      // Hundreds of sockets may receive a message in the same turn of the event loop.
       const turn = yieldTurn();
       if (turn !== undefined) await turn;
     }
@@ -217,9 +217,10 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
   #receive(data: RawData, isBinary: boolean): void {
     const bytes = this.#arriving;
     this.#arriving = 0;
-    if (isBinary) return this.#refuse(bytes, closeCodes.unsupportedData, "expected messages of text");
+    if (isBinary)
+      return this.#refuse(bytes, closeCodes.unsupportedData, "expected a text message, found binary");
     if (this.#waiting.length + this.#inProgress >= MAX_MESSAGES) {
-      return this.#refuse(bytes, closeCodes.policyViolation, `more than ${MAX_MESSAGES} messages wait`);
+      return this.#refuse(bytes, closeCodes.policyViolation, `more than ${MAX_MESSAGES} unanswered messages`);
     }
     this.#waiting.push(this.#createMessage(toBuffer(data), bytes));
     this.#wake?.();
@@ -256,8 +257,8 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
 }
 
 /**
- * Discards all further bytes. The library would continue to buffer them until the peer has answered the close frame; a
- * peer that reads gets a moment to do that.
+ * Discards all further bytes, which the library would buffer until the peer has answered the close frame. The peer gets
+ * a moment to do that before the connection ends.
  */
 export function discardRest({
   socket,

@@ -1,4 +1,4 @@
-/** WebSockets on HTTP/1.1: the check of a request to upgrade its connection, and the handshake. */
+/** WebSockets on HTTP/1.1: the checks of a request to upgrade its connection, and the handshake. */
 import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -69,11 +69,12 @@ function answerOn(connection: Socket, response: ServerResponse): void {
 const NO_HANDSHAKE: Rejection = {
   status: 400,
   code: Code.InvalidArgument,
-  message: "this is not a WebSocket handshake: expected a Sec-WebSocket-Key, and 13 as Sec-WebSocket-Version",
+  message:
+    "this is not a WebSocket handshake: expected GET with a Sec-WebSocket-Key and Sec-WebSocket-Version: 13",
   headers: { "sec-websocket-version": "13" },
 };
 
-/** Loaded at the first handshake: most sidecars never have one. */
+/** The handshakes of WebSockets. Loads the library at the first one, since most sidecars never have any. */
 class Handshake {
   readonly #maxMessageBytes: number;
   #server: Promise<WebSocketServer> | undefined;
@@ -82,7 +83,7 @@ class Handshake {
     this.#maxMessageBytes = maxMessageBytes;
   }
 
-  /** Undefined if the peer has disconnected. */
+  /** Returns the socket, or undefined if the peer has disconnected. */
   async accept(
     request: IncomingMessage,
     socket: Socket,
@@ -91,7 +92,7 @@ class Handshake {
   ): Promise<{ readonly socket: WebSocket; readonly connection: Duplex } | undefined> {
     this.#server ??= this.#load();
     const server = await this.#server;
-    // A peer that has left meanwhile may have ended its side only.
+    // A peer that disconnected meanwhile may have ended only its side.
     if (!socket.readable) socket.destroy();
     if (socket.destroyed) return undefined;
     const connection = new TurnStream(socket);
@@ -114,14 +115,14 @@ class Handshake {
       noServer: true,
       clientTracking: false,
       maxPayload: this.#maxMessageBytes,
-      // A small message could become a large one, and each connection would hold a window for each direction.
+      // A small message could expand to a huge one, and each connection would keep a window for each direction.
       perMessageDeflate: false,
       handleProtocols: () => false,
     });
   }
 }
 
-/** Checks what the library would refuse with other errors. */
+/** Checks the parts of a handshake for which the library would answer with errors of another form. */
 function isHandshake({ method, headers }: IncomingMessage): boolean {
   const { "sec-websocket-key": key = "", "sec-websocket-version": version } = headers;
   return method === "GET" && /^[+/0-9A-Za-z]{22}==$/.test(key) && (version === "13" || version === "8");

@@ -7,7 +7,7 @@ import { closeCodes, type SocketChannel } from "./socket-channel.ts";
 export class WebSockets {
   readonly #limits: Limits;
   readonly #account: MemoryAccount;
-  /** With the names of their access keys. */
+  /** The open sockets, with the names of their access keys. */
   readonly #open = new Map<SocketChannel, string>();
   #timer: NodeJS.Timeout | undefined;
   #isDraining = false;
@@ -51,7 +51,7 @@ export class WebSockets {
     for (const channel of this.#open.keys()) channel.finish(closeCodes.goingAway, STOPPING);
   }
 
-  /** Closes all sockets after the calls for their messages were aborted, each when its callers have the errors. */
+  /** Closes all sockets after their calls were aborted: each one as soon as its messages have been answered. */
   destroyAll(): void {
     this.#isDraining = true;
     for (const channel of this.#open.keys()) channel.finish(closeCodes.serviceRestart, STOPPING);

@@ -108,7 +108,7 @@ describe("AccessControl", () => {
       "utf8",
     );
     const find = source
-      .slice(source.indexOf("  find("), source.indexOf("  named("))
+      .slice(source.indexOf("  find("), source.indexOf("  findByCertificate("))
       .replace(/\/\*\*.*\*\//s, "");
     expect(find).toContain("timingSafeEqual");
     expect(find.match(/\b(?:if|break|continue|return|find|some|includes)\b/g)).toEqual(["find", "return"]);

@@ -263,13 +263,13 @@ describe("a WebSocket of an HTTP API", () => {
     const server = await serverWith(blocked, { limits: { maxMessageBytes: 1000 } });
     const binary = await open(server.url);
     binary.send(Buffer.from("x"));
-    expect(await closing(binary)).toEqual({ code: 1003, reason: "expected messages of text" });
+    expect(await closing(binary)).toEqual({ code: 1003, reason: "expected a text message, found binary" });
     const large = await open(server.url);
     large.send("x".repeat(1001));
     expect((await closing(large)).code).toBe(1009);
     const hasty = await open(server.url);
     for (let count = 0; count < 50; count += 1) hasty.send("x");
-    expect(await closing(hasty)).toEqual({ code: 1008, reason: "more than 32 messages wait" });
+    expect(await closing(hasty)).toEqual({ code: 1008, reason: "more than 32 unanswered messages" });
   });
 
   it("refuses a message with too many JSON values before it is parsed", async () => {

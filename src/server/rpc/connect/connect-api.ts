@@ -145,8 +145,8 @@ async function serve(
   if (answer.status !== OK && answer.body === undefined)
     return sendRejection(request, response, toRejection(answer.status, handler));
   const { recorder } = exchange;
-  const told = { ...recorder.responseIds, ...recorder.getTimingHeader() };
-  for (const [name, value] of Object.entries(told)) answer.header?.set(name, value);
+  const headers = { ...recorder.responseIds, ...recorder.getTimingHeader() };
+  for (const [name, value] of Object.entries(headers)) answer.header?.set(name, value);
   await sendResponse(answer, response, {
     isUnary: handler.method.methodKind === "unary",
     isDisconnected: () => exchange.disconnected,
@@ -166,8 +166,8 @@ const UNREADABLE_QUERY: Rejection = {
 };
 
 /**
- * Reports whether the message in the query of a GET request can be decoded. Connect takes the failure for one of its
- * own.
+ * Reports whether the message in the query of a GET request can be decoded. Connect would treat the failure as a fault
+ * of the server.
  */
 function isQueryReadable(url: string): boolean {
   const query = new URLSearchParams(url.slice(url.indexOf("?") + 1));

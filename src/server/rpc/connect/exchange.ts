@@ -6,7 +6,7 @@ import { type Failure, replaceStatus, toFailure } from "../../status/status.ts";
 import { disconnectedOutcome, failedOutcome, type TransportOutcome } from "../../telemetry/call-observer.ts";
 import type { CallRecorder } from "../../telemetry/call-recorder.ts";
 
-/** A message that a service has not got yet. */
+/** A message that its service has not received yet. */
 interface UnreadMessage {
   readonly codec: Codec;
   readonly bytes: Uint8Array;
@@ -23,7 +23,7 @@ export class ConnectExchange implements ServedCall {
   unread: UnreadMessage | undefined;
   /** Whether the service has returned an answer. */
   isAnswered = false;
-  /** Pays for the request. Undefined until the call has begun. */
+  /** Accounts for the memory of the request. Undefined until the call has begun. */
   share: CallMemory | undefined;
   readonly #memory: RequestMemory;
   readonly #headerFields: number;

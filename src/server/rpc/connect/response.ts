@@ -11,7 +11,7 @@ import { endPaced, endWithHeadersPaced, writePaced } from "../../http/paced-writ
 import { resetResponse } from "../../http/reset-response.ts";
 import { readableTrailers } from "../../status/trailers.ts";
 
-/** The facts about a call that the sender of its response needs. */
+/** The parts of a call that are needed to send its response. */
 export interface Flow {
   /** Whether the body is one message, which is sent together with the end. */
   readonly isUnary: boolean;

@@ -158,7 +158,7 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
   readonly #stream: Readable;
   readonly #options: RequestOptions;
   readonly #frames: Frame[] = [];
-  /** Whether the service has got a message. */
+  /** Whether the service has received a message. */
   #hasBegun = false;
   #ended = false;
   #failed = false;
@@ -168,7 +168,7 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
   #isAwaited = false;
   /** Memory taken for frames that the service has not asked for yet. */
   #bufferedBytes = 0;
-  /** Memory taken for the message that the service got last. */
+  /** Memory taken for the message that the service received last. */
   #deliveredBytes = 0;
 
   constructor(stream: Readable, options: RequestOptions) {

@@ -5,7 +5,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
 import type { ConnectError } from "@connectrpc/connect";
 import { compressionNegotiate, encodeEnvelope } from "@connectrpc/connect/protocol";
-import { knownCompression } from "../../requests/decompress.ts";
+import { toCompression } from "../../requests/decompress.ts";
 import type { Metadata } from "../../status/metadata.ts";
 import { encodeFrames, FrameReader } from "../grpc/frames.ts";
 import type { MessageCodec, StreamProtocol, StreamSettings } from "./protocol.ts";
@@ -49,7 +49,7 @@ export function envelopedProtocol(
       if (error !== undefined) throw error;
       const { maxMessageBytes } = intake.limits;
       const frames = new FrameReader({ maxMessageBytes, strictFlags: true, share });
-      return { frames, compression: knownCompression(request?.name), codec };
+      return { frames, compression: toCompression(request?.name), codec };
     },
     encode: (messages) => encodeFrames(codec.encode, messages),
     endHasTrailers: true,

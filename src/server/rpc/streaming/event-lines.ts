@@ -12,7 +12,7 @@ import { compressionNegotiate, mergeNonProtocolHeaders } from "@connectrpc/conne
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { ByteSink, writeRaw } from "../../../core/scalar-formats.ts";
 import { EVENT_STREAM, NDJSON } from "../../base/http-types.ts";
-import { knownCompression } from "../../requests/decompress.ts";
+import { toCompression } from "../../requests/decompress.ts";
 import { GrowingBuffer } from "../../requests/growing-buffer.ts";
 import { tooLarge } from "../../requests/refusals.ts";
 import { Metadata } from "../../status/metadata.ts";
@@ -79,7 +79,7 @@ export function linesProtocol(
       if (announced > 0) share.expect(announced);
       return {
         frames: new WholeBody(intake.limits.maxMessageBytes, request !== null),
-        compression: knownCompression(request?.name),
+        compression: toCompression(request?.name),
         codec: method.json,
       };
     },

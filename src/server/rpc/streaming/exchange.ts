@@ -202,11 +202,11 @@ class StreamResponse extends FlushedResponse {
   }
 
   /** Sends the headers. Headers of the protocol override headers of the service. */
-  #begin(status: number, ofProtocol: OutgoingHttpHeaders): void {
+  #begin(status: number, protocolHeaders: OutgoingHttpHeaders): void {
     const headers: OutgoingHttpHeaders = {};
     const { serviceHeader, recorder } = this.#context;
     serviceHeader?.writeTo(headers);
-    Object.assign(headers, ofProtocol, recorder.responseIds);
+    Object.assign(headers, protocolHeaders, recorder.responseIds);
     if (!this.#protocol.endHasTrailers) Object.assign(headers, recorder.getTimingHeader());
     if (this.#hasTrailers) headers.trailer = TIMING_HEADER;
     this.#response.writeHead(status, headers);

@@ -113,15 +113,15 @@ class Continuation {
       return undefined;
     }
     const isEnd = stopReason !== StopReason.TOOL_CALLS || start.generation.maxToolRounds === 0;
-    const { executes, results } = isEnd ? NO_REACTION : reactionTo(last, start);
+    const { executes, results } = isEnd ? NO_REACTION : getReaction(last, start);
     const done = withProgress(last, { results, repairedCalls: [] });
     const reached = { steps: [...steps.slice(0, -1), done], attempts };
     const isAnswered = getOpenCalls(done).length === 0;
-    const say = (message: NonNullable<RunToolsMessage["message"]>) =>
+    const createMessage = (message: NonNullable<RunToolsMessage["message"]>) =>
       this.#messages.at(steps.length, message);
     yield [
-      ...executes.map((value) => say({ case: "execute", value })),
-      say({ case: "stepFinish", value: { result: done } }),
+      ...executes.map((value) => createMessage({ case: "execute", value })),
+      createMessage({ case: "stepFinish", value: { result: done } }),
       ...(isAnswered ? [] : [this.#messages.ofResult({ ...result, steps: reached.steps })]),
     ];
     return isAnswered ? reached : undefined;
@@ -137,7 +137,7 @@ interface Reaction {
 
 const NO_REACTION: Reaction = { executes: [], results: [] };
 
-function reactionTo(step: StepResult, { active, toolArguments, repairCalls }: ToolsStart): Reaction {
+function getReaction(step: StepResult, { active, toolArguments, repairCalls }: ToolsStart): Reaction {
   const executes: Execute[] = [];
   const results: ToolResult[] = [];
   for (const call of getOpenCalls(step)) {

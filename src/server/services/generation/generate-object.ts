@@ -64,7 +64,7 @@ function createReader(
   support: ObjectSupport,
 ): ObjectReader {
   try {
-    return createObjectReader(wantedObject(object), request, support, FIELDS);
+    return createObjectReader(readWantedObject(object), request, support, FIELDS);
   } catch (thrown) {
     throw thrown instanceof SDKError ? fields.rename(thrown) : thrown;
   }
@@ -90,7 +90,7 @@ function partialObject(object: JsonValue) {
 }
 
 /** @throws InvalidRequestError if there is no object, or its strategy is unknown. */
-function wantedObject(object: ObjectFormat | undefined): WantedObject {
+function readWantedObject(object: ObjectFormat | undefined): WantedObject {
   if (object === undefined) throw invalidField("object", "is missing, expected the object to generate");
   const { schemaJson, name, description, strategy } = object;
   const violations = new Violations();

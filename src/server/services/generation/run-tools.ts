@@ -32,7 +32,7 @@ export function runTools(
 
 type Batch = readonly RunToolsMessage[];
 
-/** Outputs are not read while that many messages wait for the caller, since each output may produce another message. */
+/** Outputs are not read while this many messages wait for the caller, since each output may produce another message. */
 const MAX_WAITING_MESSAGES = 64;
 
 /** Longest id in a `rejected_output`, in characters. */

@@ -235,7 +235,7 @@ describe("a request for lines", () => {
     const server = await startTexts();
     const response = await post(server, { accept: "*/*" });
     expect(response.status).toBe(415);
-    expect(await response.text()).toContain("where Accept is text/event-stream or application/x-ndjson");
+    expect(await response.text()).toContain("if Accept is text/event-stream or application/x-ndjson");
   });
 
   it("may be compressed", async () => {
