@@ -12,7 +12,8 @@ export interface Fields {
   readonly [name: string]: Check | RequiredField;
 }
 
-interface RequiredField {
+/** A field that must be present. */
+export interface RequiredField {
   readonly required: Check;
 }
 
