@@ -93,19 +93,25 @@ function toEmbedRequest(
     );
   const { taskType = "", dimensions, options = "{}" } = first ?? {};
   const isGemini = served.api === "gemini";
-  if (!isGemini)
-    for (const name of elements[0]?.getOthers(FIELDS) ?? [])
-      notes.warn(
-        elements[0]?.at(name) ?? name,
-        "unsupported_setting",
-        "the provider has no such setting; it was left out",
-      );
+  if (!isGemini) noteOthers(elements, notes);
   return create(EmbedRequestSchema, {
     texts,
     taskType: taskType.toLowerCase(),
     ...(dimensions === undefined ? {} : { dimensions }),
     providerOptionsJson: isGemini && options !== "{}" ? { [served.provider]: options } : {},
   });
+}
+
+/** Warns about each field that only Gemini knows, at the first element that has it. */
+function noteOthers(elements: readonly ProtoFields[], notes: RequestNotes): void {
+  const noted = new Set<string>();
+  for (const element of elements)
+    for (const name of element.getOthers(FIELDS)) {
+      if (noted.has(name)) continue;
+      noted.add(name);
+      const message = "the provider has no such setting; it was left out";
+      notes.warn(element.at(name), "unsupported_setting", message);
+    }
 }
 
 const FIELDS: ReadonlySet<string> = new Set(["model", "content", "taskType", "outputDimensionality"]);

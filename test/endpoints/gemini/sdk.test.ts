@@ -433,6 +433,21 @@ describe("The Gemini API", () => {
     ]);
   });
 
+  it("warns about each setting of a batch that the provider lacks, at the first request that has it", async () => {
+    const { fetch } = await start();
+    const content = { parts: [{ text: "a" }] };
+    const requests = [{ content }, { content, title: "A" }, { content, title: "B", autoTruncate: true }];
+    const response = await fetch(
+      "/v1beta/models/openai%2Fsim-text:batchEmbedContents",
+      post(JSON.stringify({ requests })),
+    );
+    expect(response.status).toBe(200);
+    expect(JSON.parse(response.headers.get("outrigger-warnings") ?? "[]")).toMatchObject([
+      { code: "unsupported_setting", param: "requests[1].title" },
+      { code: "unsupported_setting", param: "requests[2].autoTruncate" },
+    ]);
+  });
+
   it("lists the models in pages, and describes one", async () => {
     const { models, fetch } = await start();
     const names: string[] = [];
