@@ -87,8 +87,17 @@ export class OpenBlocks {
     const open = this.#open;
     const isSameBlock =
       continues && open?.kind === kind && hasOnly(part, "text", "thought") && hasOnly(open.rest, "thought");
+    if (kind === "text" && textIn(part.text) === "") return this.#addEmptyText(part);
     const block = isSameBlock ? open.block : this.#startText(kind, part);
     block.append(textIn(part.text));
+  }
+
+  /** Adds a signature without text. The last text stays open, since sources that follow belong to that. */
+  #addEmptyText(part: Untrusted<Part>): void {
+    this.#close();
+    this.#parts += 1;
+    const providerState = this.#states.ofPart(this.#hold(without(part, "text", "thought")));
+    this.#writer.startText().end({ providerState });
   }
 
   /**

@@ -398,6 +398,16 @@ describe("citations", () => {
     expect(getContent(decoded).map(({ citations }) => citations.length)).toEqual([2, 0, 0]);
   });
 
+  it("are attached to the text before a signature without text, which came in an earlier event", async () => {
+    const decoded = await decodeEvents([
+      event([{ text: "text" }]),
+      event([{ text: "", thoughtSignature: "S" }]),
+      event([{ text: "" }], { ...STOP, groundingMetadata: grounding }),
+    ]);
+    expect(getContent(decoded).map(({ citations }) => citations.length)).toEqual([2, 0, 0]);
+    expect(getContent(decoded)[0]?.citations[0]).toMatchObject({ startIndex: 0, endIndex: 4 });
+  });
+
   it("are kept as a native part if there is no text", async () => {
     const citationMetadata = { citationSources: [{ uri: "https://a", endIndex: 3 }] };
     const decoded = await decodeEvents([event([], { finishReason: "RECITATION", citationMetadata })]);
