@@ -23,6 +23,8 @@ export interface OpenMessage {
   readonly item: Untrusted<OutputItem>;
   /** The texts that have begun, by the content indices of their events. */
   readonly texts: Map<number, OpenText>;
+  /** The announced parts that are not text, by the content indices of their events. */
+  readonly others: Map<number, AnnouncedPart>;
   /** The text that began last. */
   last: OpenText | undefined;
 }
@@ -34,6 +36,12 @@ export interface OpenText {
   readonly annotations: Untrusted<Annotation>[];
   /** Whether the model refuses. */
   readonly refuses: boolean;
+}
+
+/** A content part of a message that is not text, and the index that is reserved for it in the final message. */
+interface AnnouncedPart {
+  readonly part: Untrusted<OutputContent>;
+  readonly partIndex: number;
 }
 
 /** Reasoning: one block for all its parts. */
@@ -73,7 +81,7 @@ export interface OpenSinglePart {
 export function openItem(item: Untrusted<OutputItem>, writer: StreamWriter): OpenItem {
   switch (item.type) {
     case "message":
-      return { kind: "message", item, texts: new Map(), last: undefined };
+      return { kind: "message", item, texts: new Map(), others: new Map(), last: undefined };
     case "reasoning":
       return { kind: "reasoning", item, block: writer.startReasoning(), parts: new Map(), lastPart: "" };
     case "function_call":
@@ -121,25 +129,45 @@ export function announceText(
   return text;
 }
 
+/** Reserves the index of a part that is not text, so that it stays between the texts; keeps its latest content. */
+export function announceOther(
+  { others }: OpenMessage,
+  contentIndex: number,
+  part: Untrusted<OutputContent>,
+  writer: StreamWriter,
+): void {
+  const partIndex = others.get(contentIndex)?.partIndex ?? writer.reserve();
+  others.set(contentIndex, { part, partIndex });
+}
+
 /** A content part of a message that is done. */
 export interface DonePart {
   /** The part: from the finished item, or from the events alone. */
   readonly part: Untrusted<OutputContent>;
   /** The text that its events began; undefined if there were none. */
   readonly open: OpenText | undefined;
+  /** The index that is reserved for a part that is not text; undefined for the next one. */
+  readonly partIndex: number | undefined;
 }
 
 /**
- * Returns the content parts of a message: the parts that events began, in that order, then the parts that only the item
- * has.
+ * Returns the content parts of a message: the texts that events began, in that order, then the parts that only the item
+ * has, and those that are not text. Of the latter, the item's first one belongs to the first that was announced, and so
+ * on.
  */
-export function getContent({ texts }: OpenMessage, item: Untrusted<OutputItem>): DonePart[] {
+export function getContent({ texts, others }: OpenMessage, item: Untrusted<OutputItem>): DonePart[] {
   const parts = getContentParts(item);
   const begun = getParts(texts, parts);
   const content: DonePart[] = [];
-  for (const [open, part = textPart(open)] of begun) content.push({ open, part });
+  for (const [open, part = textPart(open)] of begun) content.push({ open, part, partIndex: undefined });
   const used = new Set(begun.values());
-  for (const part of parts) if (!used.has(part)) content.push({ open: undefined, part });
+  const announced = others.values();
+  for (const part of parts) {
+    if (used.has(part)) continue;
+    const partIndex = messageText(part) === undefined ? announced.next().value?.partIndex : undefined;
+    content.push({ open: undefined, part, partIndex });
+  }
+  for (const { part, partIndex } of announced) content.push({ open: undefined, part, partIndex });
   return content;
 }
 

@@ -39,6 +39,7 @@ import { toCitations } from "./citations.ts";
 import { reportedError } from "./error.ts";
 import { toFinishReason } from "./finish-reason.ts";
 import {
+  announceOther,
   announceText,
   appendReasoning,
   completeReasoning,
@@ -199,9 +200,17 @@ export class ResponsesDecoder implements StreamDecoder {
     const part = objectIn<OutputContent>(event.part);
     const text = messageText(part);
     const open = this.#openAt(event, "message");
-    if (text === undefined || open === undefined) return;
+    if (open === undefined) return;
     const index = asInt32(event.content_index) ?? 0;
+    if (text === undefined) return this.#announceOther(open, index, part);
     announceText(open, index, part.type === "refusal", this.#writer).block.complete(text);
+  }
+
+  #announceOther(open: OpenMessage, index: number, part: Untrusted<OutputContent>): void {
+    // Some servers announce a part without saying what it is.
+    if (textIn(part.type) === "") return;
+    this.#writer.hold(measureMemory(part));
+    announceOther(open, index, part, this.#writer);
   }
 
   /** @param type Type of the event or part, which shows whether the model refuses. */
@@ -323,9 +332,9 @@ export class ResponsesDecoder implements StreamDecoder {
     return { ...item, content };
   }
 
-  #endContentPart({ open, part }: DonePart, item: Untrusted<OutputItem>): void {
+  #endContentPart({ open, part, partIndex }: DonePart, item: Untrusted<OutputItem>): void {
     const text = messageText(part);
-    if (text === undefined) return this.#writer.addPart(messagePart(item, part, this.#states));
+    if (text === undefined) return this.#writer.addPart(messagePart(item, part, this.#states), partIndex);
     const block = open?.block ?? this.#writer.startText(part.type === "refusal");
     block.complete(text);
     block.end({ citations: toCitations(part, text), providerState: this.#states.ofMessagePart(item, part) });

@@ -329,6 +329,44 @@ describe("a stream as documented", () => {
     ]);
   });
 
+  it("keeps unknown content between the texts of a message", async () => {
+    const odd = { type: "output_hologram", layers: [1] };
+    const content = [
+      { type: "output_text", text: "a", annotations: [] },
+      odd,
+      { type: "output_text", text: "b", annotations: [] },
+    ];
+    const announce = (content_index: number, part: object) => ({
+      type: "response.content_part.added",
+      output_index: 0,
+      content_index,
+      part,
+    });
+    const item = { status: "completed", role: "assistant" };
+    for (const whole of [message("", { content }), { ...message(""), content: [content[0], content[2]] }]) {
+      const { response } = await stream([
+        CREATED,
+        added(0, { ...whole, content: [] }),
+        announce(0, { type: "output_text", text: "", annotations: [] }),
+        textDelta(0, "a"),
+        announce(1, odd),
+        // A part without a type says nothing.
+        announce(3, {}),
+        announce(2, { type: "output_text", text: "", annotations: [] }),
+        textDelta(0, "b", { content_index: 2 }),
+        done(0, whole),
+        completed(),
+      ]);
+      const parts = response?.message?.content ?? [];
+      expect(parts.map(({ part }) => part)).toMatchObject([
+        { value: "a" },
+        { value: { kind: "output_hologram", dataJson: JSON.stringify(odd) } },
+        { value: "b" },
+      ]);
+      expect(JSON.parse(parts[1]?.providerState?.dataJson ?? "")).toMatchObject({ item });
+    }
+  });
+
   it("reports an answer that a limit truncated", async () => {
     const { events, response } = await stream([
       CREATED,
