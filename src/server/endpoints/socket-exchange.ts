@@ -54,8 +54,9 @@ async function serve(
   const { socket, connection, request, recorder, admit } = upgraded;
   const { limits } = intake;
   const { promise: closed, resolve: onClosed } = Promise.withResolvers<void>();
+  const onClosing = () => work.abort(createDisconnect());
   const onClose = () => {
-    work.abort(createDisconnect());
+    onClosing();
     onClosed();
   };
   const record = new InferenceRecord(models, recorder);
@@ -76,6 +77,7 @@ async function serve(
     openMemory: () => intake.memory.openMemory(caller.name),
     createClient: (memory) => withMemory(record, memory),
     admit,
+    onClosing,
     onClose,
   });
   sockets.add(channel, caller.name);

@@ -40,6 +40,8 @@ export interface SocketChannelOptions
   readonly openMemory: () => CallMemory;
   /** Counts a further request of the caller, like `CheckedRequest.admitAgain`. */
   readonly admit: () => Promise<void> | undefined;
+  /** Called when the socket is closing, so that nobody is left to read an answer. May be called several times. */
+  readonly onClosing: () => void;
   /** Called once when the caller has disconnected. */
   readonly onClose: () => void;
 }
@@ -134,8 +136,10 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
   }
 
   #checkOpen(): void {
-    const { socket } = this.#options;
-    if (this.disconnected || socket.readyState !== socket.OPEN) throw new PeerClosedError();
+    const { socket, onClosing } = this.#options;
+    if (!this.disconnected && socket.readyState === socket.OPEN) return;
+    onClosing();
+    throw new PeerClosedError();
   }
 
   close(code: number, reason: string): void {

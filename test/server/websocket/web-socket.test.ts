@@ -319,6 +319,20 @@ describe("a WebSocket of an HTTP API", () => {
     await aborted;
   });
 
+  it("aborts the signal if an answer can no longer be sent, although the connection is still open", async () => {
+    const { promise: aborted, resolve } = Promise.withResolvers<boolean>();
+    const serve: Serve = async (socket, { signal }) => {
+      for await (const _ of socket.messages) {
+        socket.close(1008, "enough");
+        await expect(socket.send("late")).rejects.toThrow();
+        resolve(signal.aborted);
+      }
+    };
+    const socket = await open((await serverWith(serve)).url);
+    socket.send("x");
+    expect(await aborted).toBe(true);
+  });
+
   it("waits for a client that does not read", async () => {
     let sent = 0;
     const serve: Serve = async (socket) => {
