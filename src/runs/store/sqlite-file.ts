@@ -283,7 +283,8 @@ export class OpenFiles {
   readonly #database: bigint | undefined;
   #log: bigint | undefined;
   #checkedAt = performance.now();
-  #isRemoved = false;
+  /** Why nothing can be written. */
+  #problem: string | undefined;
 
   /** @param connection In WAL mode. Has written at least once, so that the log exists. */
   constructor(path: string, connection: DatabaseSync) {
@@ -295,18 +296,31 @@ export class OpenFiles {
 
   /**
    * Called before each write. If the log was removed, moves its content into the database and begins a new one.
-   * @throws ServerError if the database itself was removed or replaced.
+   * @throws ServerError if the database itself was removed or replaced, or cannot be reached by its path.
    */
   check(): void {
     const now = performance.now();
     if (now - this.#checkedAt > CHECK_INTERVAL_MS) {
       this.#checkedAt = now;
-      this.#isRemoved = getInode(this.#path) !== this.#database;
-      if (!this.#isRemoved && getInode(`${this.#path}-wal`) !== this.#log) this.#restartLog();
+      // Beginning the log again may fail as well.
+      this.#problem = undefined;
+      this.#problem = this.#look();
     }
-    if (!this.#isRemoved) return;
-    const advice = "move it back, or restart the sidecar";
-    throw new ServerError(`cannot use the run store: its file was removed or replaced; ${advice}`);
+    if (this.#problem !== undefined) throw new ServerError(`cannot use the run store: ${this.#problem}`);
+  }
+
+  /** Returns why nothing can be written to the files; undefined if it can. */
+  #look(): string | undefined {
+    let log: bigint | undefined;
+    try {
+      if (getInode(this.#path) !== this.#database)
+        return "its file was removed or replaced; move it back, or restart the sidecar";
+      log = getInode(`${this.#path}-wal`);
+    } catch (thrown) {
+      return `its file cannot be reached (${getSystemCode(thrown)})`;
+    }
+    if (log !== this.#log) this.#restartLog();
+    return undefined;
   }
 
   /** Leaving WAL mode moves the content of the log, which is still open, into the database. */
@@ -320,6 +334,11 @@ export class OpenFiles {
   }
 }
 
+function getSystemCode(thrown: unknown): string {
+  return thrown instanceof Error && "code" in thrown ? String(thrown.code) : "unknown reason";
+}
+
+/** Returns the number of a file; undefined if there is none. Throws if its folder cannot be searched. */
 function getInode(path: string): bigint | undefined {
   return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 }

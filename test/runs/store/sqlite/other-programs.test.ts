@@ -1,5 +1,5 @@
 /** Other programs that lock the file of a store, or remove it, while a sidecar uses it. */
-import { readdirSync, renameSync, unlinkSync } from "node:fs";
+import { readdirSync, renameSync, symlinkSync, unlinkSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -82,5 +82,25 @@ describe("a file that is removed while the store uses it", () => {
     const again = await openFile({}, path);
     expect((await again.getRun("owner", later.id))?.run).toEqual(later);
     await again.close();
+  });
+});
+
+describe("a folder that cannot be searched while the store uses its file", () => {
+  it("takes no further runs until it can, and says why", async () => {
+    const path = newPath();
+    const folder = dirname(path);
+    const store = await openFile({}, path);
+    renameSync(folder, `${folder}-moved`);
+    // A link to itself fails for every user, as a folder without permissions does for most.
+    symlinkSync(folder, folder);
+    await sleep(NEXT_LOOK_MS);
+    const message = "cannot use the run store: its file cannot be reached (ELOOP)";
+    await expect(store.createRun(creation())).rejects.toThrow(new ServerError(message));
+    await expect(store.createRun(creation())).rejects.toThrow(new ServerError(message));
+    unlinkSync(folder);
+    renameSync(`${folder}-moved`, folder);
+    await sleep(NEXT_LOOK_MS);
+    await endedRun(store);
+    await store.close();
   });
 });
