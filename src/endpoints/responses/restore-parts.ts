@@ -93,7 +93,8 @@ export class PartRestorer {
       const found = await this.#findMessage(returned, sources);
       if (found !== undefined) sources.add(found);
       const { location } = returned;
-      if (found === undefined || location?.messageId !== found.id) loose.push(returned);
+      const isPlaced = location?.messageId === found?.id && !isEmptyText(returned.part);
+      if (found === undefined || location === undefined || !isPlaced) loose.push(returned);
       else this.#take(found, { turn, returned }, location.part);
     }
     for (const returned of loose) this.#matchByContent(sources, { turn, returned });
@@ -202,10 +203,15 @@ function withoutId(dataJson: string): unknown {
   return block === undefined ? dataJson : without(block, "id");
 }
 
-/** Reports whether clients may leave out a part: reasoning, or an empty text, which has no item. */
-function isLeftOut({ part, providerState }: ContentPart): boolean {
-  if (providerState === undefined) return false;
-  return part.case === "reasoning" || (part.case === "text" && part.value === "");
+/** Reports whether clients may leave out a part: reasoning, or an empty text. */
+function isLeftOut(part: ContentPart): boolean {
+  if (part.providerState === undefined) return false;
+  return part.part.case === "reasoning" || isEmptyText(part);
+}
+
+/** Reports whether a part is an empty text. It has no item: the item with its id only carries its state. */
+function isEmptyText({ part }: ContentPart): boolean {
+  return part.case === "text" && part.value === "";
 }
 
 /** Reports whether a part comes from an item that only carries state, which the stored parts already have. */

@@ -1,6 +1,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { toItemId } from "../../../src/endpoints/openai/ids.ts";
+import { encodeOtherParts } from "../../../src/endpoints/responses/provider-state.ts";
 import { type ContentPartSchema, MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ThreadMessageSchema } from "../../../src/gen/outrigger/v1/thread_pb.ts";
 import { read, toInput } from "./support/reading.ts";
@@ -75,6 +76,19 @@ describe("A stored message that a client returns", () => {
       providerState: signed,
     });
     const [message] = await toInput([callItem(), result], `gemini/${gemini}`, stored);
+    expect(message).toEqual(stored.messages[0]?.message);
+  });
+
+  it("has a text without characters once if an item carries its signature as well", async () => {
+    const stored = kept(call("call_1", '{"a":1}', signed), {
+      part: { case: "text", value: "" },
+      providerState: signed,
+    });
+    const id = toItemId("reasoning", messageId, 2);
+    const encrypted_content = encodeOtherParts(stored.messages[0]?.message?.content ?? []);
+    const carrier = { type: "reasoning", id, summary: [], encrypted_content };
+    const items = [callItem({ id: toItemId("function_call", messageId, 0) }), carrier, result];
+    const [message] = await toInput(items, `gemini/${gemini}`, stored);
     expect(message).toEqual(stored.messages[0]?.message);
   });
 
