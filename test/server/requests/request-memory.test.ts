@@ -11,9 +11,10 @@ const MAX = 1_000_000;
 function readMemory(
   limits: { maxRequestMemoryBytes?: number; maxCalls?: number } = {},
   reclaim?: Partial<Reclaim>,
+  isShared = false,
 ) {
   const all = { maxRequestMemoryBytes: MAX, maxCalls: 1000, ...limits };
-  return new RequestMemory(all, new MemoryAccount({ limits: all }), {
+  return new RequestMemory(all, new MemoryAccount({ limits: all, isShared: () => isShared }), {
     memory: () => {},
     call: () => false,
     ...reclaim,
@@ -108,6 +109,30 @@ describe("RequestMemory", () => {
     memory.begin().release();
     first.release();
     expect(memory.calls).toBe(0);
+  });
+
+  it("gives one access key three quarters of the calls if there are several keys", () => {
+    const memory = readMemory({ maxCalls: 4 }, {}, true);
+    const calls = ["a", "a", "a"].map((owner) => memory.begin(owner));
+    expect(toFailure(() => memory.begin("a")).rawMessage).toContain("3 calls of this access key");
+    memory.begin("b").release();
+    calls.pop()?.release();
+    calls.push(memory.begin("a"));
+    expect(toFailure(() => memory.begin("a")).rawMessage).toContain("3 calls of this access key");
+    for (const call of calls) call.release();
+    for (const owner of ["a", "a", "a"]) memory.begin(owner);
+    expect(memory.calls).toBe(3);
+  });
+
+  it("gives one access key three quarters of the memory if there are several keys", () => {
+    const reclaim = vi.fn();
+    const memory = readMemory({}, { memory: reclaim }, true);
+    const share = memory.begin("a");
+    share.take(MAX / 2 + FREE);
+    share.take(MAX / 4);
+    expect(reclaim).not.toHaveBeenCalled();
+    expect(toFailure(() => share.take(1)).code).toBe(Code.ResourceExhausted);
+    memory.begin("b").take(MAX / 4 + FREE);
   });
 
   it("is empty when all calls have ended, whatever they did", () => {
