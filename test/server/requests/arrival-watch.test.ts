@@ -11,6 +11,10 @@ function createArrival() {
   return { fail: vi.fn<(reason: unknown) => void>() };
 }
 
+function getProblem({ fail }: ReturnType<typeof createArrival>): string {
+  return ConnectError.from(fail.mock.calls[0]?.[0]).rawMessage;
+}
+
 describe("ArrivalWatch", () => {
   it("ends a request that stops in the middle, and names the limit", () => {
     const watch = new ArrivalWatch(LIMITS);
@@ -25,6 +29,15 @@ describe("ArrivalWatch", () => {
     expect(error.rawMessage).toContain("limits.stall_timeout");
   });
 
+  it("notices a short limit soon after it", () => {
+    const watch = new ArrivalWatch({ requestTimeoutMs: 400, stallTimeoutMs: 200 });
+    const arrival = createArrival();
+    watch.begin(arrival);
+    vi.advanceTimersByTime(250);
+    expect(getProblem(arrival)).toContain("waited 250 ms (limits.stall_timeout)");
+    watch.stop();
+  });
+
   it("ends a request that comes byte by byte", () => {
     const watch = new ArrivalWatch(LIMITS);
     const arrival = createArrival();
@@ -35,7 +48,7 @@ describe("ArrivalWatch", () => {
       watch.touch(arrival);
     }
     vi.advanceTimersByTime(2000);
-    expect(ConnectError.from(arrival.fail.mock.calls[0]?.[0]).rawMessage).toContain("limits.request_timeout");
+    expect(getProblem(arrival)).toContain("limits.request_timeout");
   });
 
   it("leaves a request alone that has arrived, and its timer ends", () => {
@@ -58,6 +71,7 @@ describe("ArrivalWatch", () => {
     watch.touch(moving);
     watch.endStalled();
     expect(stalled.fail).toHaveBeenCalledOnce();
+    expect(getProblem(stalled)).toContain("limits.stall_timeout");
     expect(moving.fail).not.toHaveBeenCalled();
     watch.stop();
   });
@@ -70,6 +84,7 @@ describe("ArrivalWatch", () => {
     watch.begin(second);
     expect(watch.endOldest()).toBe(true);
     expect(first.fail).toHaveBeenCalledOnce();
+    expect(getProblem(first)).toContain("limits.max_calls");
     expect(second.fail).not.toHaveBeenCalled();
     watch.stop();
   });

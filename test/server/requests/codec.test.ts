@@ -1,4 +1,5 @@
 import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { StructSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -6,6 +7,7 @@ import { StatusSchema } from "../../../src/gen/google/rpc/status_pb.ts";
 import { InferenceErrorSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { ListRunsRequestSchema } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
 import { binaryCodec, jsonCodec } from "../../../src/server/requests/codec.ts";
 
 const MANY = 1_000_000;
@@ -42,6 +44,11 @@ describe("countElements()", () => {
     expect(countElements(RequestSchema, toBytes({ metadata: { a: "1", b: "2" } }), MANY)).toBe(6);
   });
 
+  it("counts the fields of messages in a map", () => {
+    const struct = create(StructSchema, { fields: { a: { kind: { case: "numberValue", value: 1 } } } });
+    expect(countElements(StructSchema, toBinary(StructSchema, struct), MANY)).toBe(1 + 2 + 1);
+  });
+
   it("counts fields that the schema does not know", () => {
     expect(countElements(RequestSchema, Buffer.alloc(1000, Buffer.from([0x78, 1])), MANY)).toBe(500);
     // A group of one field: its beginning, the field and its end.
@@ -61,7 +68,15 @@ describe("countElements()", () => {
     );
   });
 
+  it("counts the values of a packed list", () => {
+    const bytes = toBinary(ListRunsRequestSchema, create(ListRunsRequestSchema, { statuses: [1, 2, 3] }));
+    expect(countElements(ListRunsRequestSchema, bytes, MANY)).toBe(1 + 3);
+  });
+
   it("does not look into texts and bytes", () => {
+    const text = "[1,2,3]";
+    expect(countElements(RequestSchema, toBytes({ model: text, stopSequences: [text] }), MANY)).toBe(2);
+    expect(countElements(RequestSchema, toBytes({ metadata: { a: text } }), MANY)).toBe(3);
     const nested = Buffer.alloc(1000, Buffer.from([0x12, 0]));
     expect(
       countElements(
@@ -101,6 +116,12 @@ describe("countElements()", () => {
   ])("refuses %s that ends beyond its message", (_what, field) => {
     const bytes = Buffer.from([CAUSE_TAG, 2, ...field]);
     expect(getCode(() => countElements(InferenceErrorSchema, bytes, MANY))).toBe(Code.InvalidArgument);
+  });
+
+  it("reads the lower 32 bits of longer numbers, as the decoder does", () => {
+    const model = [0x0a, 0x81, 0x80, 0x80, 0x80, 0x80, 0x02, 0x6d];
+    expect(fromBinary(RequestSchema, Buffer.from(model)).model).toBe("m");
+    expect(countElements(RequestSchema, Buffer.from([...model, ...model]), MANY)).toBe(2);
   });
 
   it("accepts every message that the decoder accepts, and never counts fewer elements than it creates", () => {
