@@ -83,6 +83,18 @@ it("The metadata of an answer is the same text whatever the order of its members
   expect(read(`{"service_tier":"flex","timings":{"a":1.0,"b":[{"c":2,"d":1}]},${choices}}`)).toBe(one);
 });
 
+it("The metadata of an answer has no empty members, but keeps those of objects inside its members", async () => {
+  const group = { blank: "", none: null, list: [], inner: { none: null } };
+  const expected = { group: { inner: { none: null } } };
+  const output = [
+    { type: "message", id: "i", role: "assistant", content: [{ type: "output_text", text: "a" }] },
+  ];
+  const response = { id: "r", model: "m", status: "completed", output, blank: "", group };
+  expect(readWhole(readers.openai, response)).toEqual(expected);
+  const choices = [{ delta: { content: "a" }, finish_reason: "stop" }];
+  expect(await readStreamed(readers.compatible, [{ choices, blank: "", group }])).toEqual(expected);
+});
+
 it("A text of Gemini is one part although its pieces have all fields, null if they have no value", async () => {
   const part = (text: string) => ({ text, thought: null, thoughtSignature: null, functionCall: null });
   const chunk = (text: string) => ({ candidates: [{ content: { parts: [part(text)] } }] });

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { textPart } from "../../../src/core/parts.ts";
-import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { ContentPartSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReasonSchema, RateLimitInfoSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
 import { type Answer, createResponse } from "../../../src/kit/call/call-facts.ts";
@@ -48,6 +48,19 @@ describe("createResponse()", () => {
       { ...answer, model: "", usage: undefined },
     );
     expect([response.model, response.usage, response.rateLimit]).toEqual(["asked", undefined, undefined]);
+  });
+
+  it("replaces half surrogate pairs in the parts, which readers of JSON refuse", () => {
+    const image = { case: "image", value: { mediaType: "image/\ud800" } } as const;
+    const native = { case: "native", value: { kind: "kind\ud800" } } as const;
+    const content = [
+      create(ContentPartSchema, { part: image }),
+      create(ContentPartSchema, { part: native, citations: [{ title: "title\ud800" }] }),
+    ];
+    expect(createResponse(facts, { ...answer, content }).message?.content).toMatchObject([
+      { part: { value: { mediaType: "image/\ufffd" } } },
+      { part: { value: { kind: "kind\ufffd" } }, citations: [{ title: "title\ufffd" }] },
+    ]);
   });
 
   it("takes the id of the exchange from the body if the body has one", () => {

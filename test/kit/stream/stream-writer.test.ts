@@ -60,6 +60,11 @@ describe("StreamWriter", () => {
     writer.start("m\ud800");
     writer.startToolCall({ id: "call\ud800", name: "f\udfff" }).end();
     writer.providerEvent("type\ud800", "{}");
+    const { citations } = create(ContentPartSchema, { citations: [{ title: "title\ud800" }] });
+    writer.startText().end({ citations });
+    const earlier = writer.take();
+    const written = earlier.map((event) => toJsonString(StreamEventSchema, event)).join();
+    expect(written).toContain("title\ufffd");
     const raw = finishReason(FinishReason_Reason.OTHER, "stop\ud800");
     const response = writer.finish({ ...ANSWER, id: "resp\ud800", model: "m\ud800", finishReason: raw });
     expect(response).toMatchObject({
@@ -67,10 +72,13 @@ describe("StreamWriter", () => {
       model: "m\ufffd",
       finishReason: { raw: "stop\ufffd" },
     });
-    const events = writer.take();
-    expect(events.map((event) => toJsonString(StreamEventSchema, event)).join()).not.toContain("\\ud");
+    const events = [...earlier, ...writer.take()];
+    expect(written + events.map((event) => toJsonString(StreamEventSchema, event)).join()).not.toContain(
+      "\\ud",
+    );
     expect(getCases(events)).toEqual([
-      ...["streamStart", "toolCallStart", "toolCallDelta", "toolCallEnd", "providerEvent", "finish"],
+      ...["streamStart", "toolCallStart", "toolCallDelta", "toolCallEnd", "providerEvent", "textStart"],
+      ...["textEnd", "finish"],
     ]);
     expect(toolCallsOf(response)).toMatchObject([{ id: "call\ufffd", name: "f\ufffd" }]);
   });

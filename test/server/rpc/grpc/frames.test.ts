@@ -1,7 +1,9 @@
+import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Frame, FrameReader } from "../../../../src/server/rpc/grpc/frames.ts";
+import { RequestSchema } from "../../../../src/gen/outrigger/v1/request_pb.ts";
+import { encodeFrames, type Frame, FrameReader } from "../../../../src/server/rpc/grpc/frames.ts";
 import { frame } from "../../support/raw-http2.ts";
 
 const MAX_BYTES = 1000;
@@ -102,5 +104,22 @@ describe("FrameReader", () => {
         if (error !== undefined) expect(codes).toContain(error.code);
       }),
     );
+  });
+});
+
+describe("encodeFrames()", () => {
+  it("writes nothing of an earlier message that could not be encoded", () => {
+    const message = create(RequestSchema);
+    const failing = () =>
+      encodeFrames(
+        (_message, sink) => {
+          sink.reserve(1);
+          sink.buffer[sink.position++] = 7;
+          throw new Error("not a message");
+        },
+        [message],
+      );
+    expect(failing).toThrow("not a message");
+    expect([...encodeFrames(() => {}, [message])]).toEqual([...frame(Buffer.alloc(0))]);
   });
 });
