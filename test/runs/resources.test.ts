@@ -6,8 +6,9 @@ import { RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { StoreUnreachableError } from "../../src/runs/errors.ts";
 import { openWhenReachable } from "../../src/runs/lazy-engine.ts";
 import { endedRun } from "./contract/data.ts";
-import { openFile } from "./store/sqlite/open-store.ts";
+import { openFile, openMemory } from "./store/sqlite/open-store.ts";
 import { createTestEngine, run, runRequest, start, untilAborted } from "./support/test-engine.ts";
+import { wrapStore } from "./support/wrapped-store.ts";
 
 /** Returns a function that counts the timers since then that keep this process alive. */
 function watchTimers(): () => number {
@@ -66,5 +67,25 @@ it("A run leaves no listener on the signals of its callers and readers", async (
   await reader.return?.();
   expect(getEventListeners(signal, "abort")).toEqual([]);
   await engine.cancelRun("", busy.id);
+  await engine.close();
+});
+
+it("A run that is over listens to no notices of its store", async () => {
+  const listeners = new Set<string>();
+  const store = await openMemory();
+  const watched = wrapStore(store, {
+    subscribe: (runId, listener) => {
+      const unsubscribe = store.subscribe(runId, listener);
+      listeners.add(runId);
+      return () => {
+        listeners.delete(runId);
+        unsubscribe();
+      };
+    },
+  });
+  const { engine, model } = await createTestEngine(["hello"], { store: watched });
+  model.beforeAnswer = async () => expect(listeners.size).toBe(1);
+  await run(engine, runRequest("hi"));
+  expect(listeners.size).toBe(0);
   await engine.close();
 });
