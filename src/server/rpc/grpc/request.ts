@@ -125,10 +125,9 @@ export class SingleRequest implements Arrival {
     if (this.#isOver) return;
     const { frames, intake } = this.#options;
     try {
-      const last = frames.end();
-      const frame = this.#frame ?? last;
+      // Only a body without frames is one at its end.
+      const frame = frames.end() ?? this.#frame;
       if (frame === undefined) throw createWrongCount("none");
-      if (frame !== last && last !== undefined) throw createWrongCount("more");
       const message =
         frame.flags === COMPRESSED
           ? decompressFrame(frame, this.#options).then((decoded) => decoded.message)
