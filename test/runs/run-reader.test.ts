@@ -83,6 +83,14 @@ describe("a reader of a run in this process", () => {
     expect(state.reads).toBe(0);
   });
 
+  it("gets nothing from the hub of another owner's run", async () => {
+    const hub = new EventHub(0);
+    hub.publish(eventsFrom(0, 1));
+    const { parts } = open({ hub, status: undefined });
+    const reader = new RunReader(parts, { owner: "other", runId: "run_1", after: -1 });
+    expect(await reader.next()).toEqual(DONE);
+  });
+
   it("fails once with the hub, then ends", async () => {
     const hub = new EventHub(0);
     const { reader } = open({ hub });
@@ -219,6 +227,13 @@ describe("a reader of the store", () => {
     const { reader, state } = open({ status: undefined });
     expect(await reader.next()).toEqual(DONE);
     expect(state.subscriptions.size).toBe(0);
+  });
+
+  it("ends if the run that has to exist is deleted while it is read", async () => {
+    const { reader, state } = open({ stored: eventsFrom(0, 256), options: { mustExist: true } });
+    expect(getSequences(await reader.next())).toHaveLength(256);
+    [state.stored, state.status] = [[], undefined];
+    expect(await reader.next()).toEqual(DONE);
   });
 
   it("fails with the store, and is over then", async () => {
