@@ -76,6 +76,22 @@ describe("the feed of a run", () => {
     feeds.leave(run);
   });
 
+  it("waits for the next notice if an event that the run has cannot be read", async () => {
+    const { state, store } = createStore(3);
+    store.readEvents = async () => {
+      state.reads.push([-1, 256]);
+      return [];
+    };
+    const feeds = new RunFeeds();
+    const feed = feeds.join(store, RUN, -1);
+    await settle();
+    expect(state.reads).toHaveLength(1);
+    state.notify();
+    await settle();
+    expect(state.reads).toHaveLength(2);
+    feeds.leave(feed);
+  });
+
   it("publishes new events in pages of 256, from the first that its reader lacks", async () => {
     const { state, store } = createStore(600);
     const feeds = new RunFeeds();
