@@ -146,6 +146,26 @@ describe("a unary call", () => {
     });
   });
 
+  it("that fails after the service has set headers is answered by these, and then by trailers", async () => {
+    const { session } = await connect({
+      emptyCall: (_request, { responseHeader }) => {
+        responseHeader.set("x-head", "1");
+        throw new ConnectError("lost", Code.DataLoss);
+      },
+    });
+    const { headers, trailers } = await readAnswer(call(session, "EmptyCall", frame(new Uint8Array())));
+    expect(headers["x-head"]).toBe("1");
+    expect(headers).not.toHaveProperty("grpc-status");
+    expect(trailers).toMatchObject({ "grpc-status": "15", "grpc-message": "lost" });
+  });
+
+  it("is INTERNAL if a message has flags that gRPC does not define", async () => {
+    const { session } = await connect({ emptyCall: () => ({}) });
+    const { trailers } = await readAnswer(call(session, "EmptyCall", frame(new Uint8Array(), 2)));
+    expect(trailers["grpc-status"]).toBe("13");
+    expect(trailers["grpc-message"]).toContain("flags%202");
+  });
+
   it("is INTERNAL if the service has a bug, and its message is not shown", async () => {
     const { service, session } = await connect({
       emptyCall: () => {
