@@ -296,6 +296,27 @@ describe("the end of a run", () => {
   });
 });
 
+describe("a background run whose end cannot be written", () => {
+  it("is left for the recovery, and its readers wait for that", async () => {
+    const store = await openMemory();
+    let isAway = true;
+    const failing = wrapStore(sharedStore(store), {
+      write: async (write) => {
+        if (isAway && write.run?.status === RunStatus.COMPLETED)
+          throw new StoreUnreachableError("the store is away");
+        return store.write(write);
+      },
+    });
+    const { engine } = await processOn(["hello"], { store: failing });
+    const result = watch((await start(engine, runRequest("hi", { background: true }))).result());
+    await pass(2_000, 10);
+    expect(result.outcome).toBeUndefined();
+    isAway = false;
+    await pass(20_000, 1_000);
+    expect(result.outcome).toMatchObject({ status: RunStatus.COMPLETED });
+  });
+});
+
 describe("a reader of a run in another process", () => {
   it("polls the run every five seconds, since a notice may be lost", async () => {
     const store = await openMemory();

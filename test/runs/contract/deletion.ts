@@ -188,6 +188,16 @@ export function deletionTests(context: StoreContext): void {
     expect(await createHistory(store, running.id)).toEqual(["start"]);
   });
 
+  it("removes runs and conversations together up to the size of a batch", async () => {
+    const { store } = context;
+    await endedRun(store);
+    for (let count = 0; count < 3; count += 1) await store.createThread("owner", thread(), []);
+    const before = timestampDate(nextTime());
+    expect(await store.removeOld(before, 2)).toBe(2);
+    expect(await store.removeOld(before, 2)).toBe(2);
+    expect(await store.removeOld(before, 2)).toBe(0);
+  });
+
   it("removes old runs, forks and conversations completely", async () => {
     const { store } = context;
     await makeOldData(store);
