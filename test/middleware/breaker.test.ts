@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { Breaker, type CallResult, type CircuitState } from "../../src/middleware/breaker.ts";
+import {
+  Breaker,
+  type CallResult,
+  type CircuitState,
+  LocalBreakerStore,
+} from "../../src/middleware/breaker.ts";
 
 function breakerAt(start = 1000) {
   const clock = { now: start };
@@ -134,4 +139,21 @@ describe("Breaker", () => {
     early.end("failure");
     expect(breaker.waitMs).toBe(4000);
   });
+});
+
+it("The breakers in memory are one for each model, for the thousand models that failed last", () => {
+  const rule = { failureRatio: 0.5, minCalls: 1, windowMs: 10_000, openMs: 5000 };
+  const store = new LocalBreakerStore(rule, () => {});
+  const enter = (model: string) => store.enter({ provider: "p", model });
+  const fail = (model: string) => {
+    const call = enter(model);
+    if ("end" in call) call.end("failure");
+  };
+  for (let index = 0; index < 1000; index += 1) fail(`m${index}`);
+  expect([enter("m0"), enter("m999")]).toMatchObject([
+    { waitMs: expect.any(Number) },
+    { waitMs: expect.any(Number) },
+  ]);
+  fail("other");
+  expect(enter("m1")).not.toHaveProperty("waitMs");
 });

@@ -13,6 +13,9 @@ describe("BudgetWindow", () => {
     ["hour", "2026-12-31T23:59:59Z", "2027-01-01T00:00:00.000Z"],
     ["day", "2026-02-28T12:00:00Z", "2026-03-01T00:00:00.000Z"],
     ["month", "2026-12-01T00:00:00Z", "2027-01-01T00:00:00.000Z"],
+    ["hour", "2026-05-10T10:30:00Z", "2026-05-10T11:00:00.000Z"],
+    ["day", "2026-05-10T10:30:00Z", "2026-05-11T00:00:00.000Z"],
+    ["month", "2026-05-10T10:30:00Z", "2026-06-01T00:00:00.000Z"],
   ] as const)("of an %s ends with it, by UTC", (period, moment, end) => {
     const { clock, window } = windowAt(period, moment);
     expect(new Date(window.resetsAt).toISOString()).toBe(end);
@@ -29,6 +32,19 @@ describe("BudgetWindow", () => {
     expect(window.with(one)).toEqual({ requests: 3, tokens: 120, nanoUsd: 60 });
     clock.now += 3_600_000;
     window.settle(second, { requests: 1, tokens: 100, nanoUsd: 50 });
+    expect(window.with(one)).toEqual(one);
+  });
+
+  it("is drained and filled again, unless its window has ended meanwhile", () => {
+    const { clock, window } = windowAt("hour", "2026-05-10T10:30:00Z");
+    window.take(one);
+    const drained = window.drain();
+    expect(drained.amount).toEqual(one);
+    expect(window.with(one)).toEqual(one);
+    window.put(drained);
+    expect(window.with(one)).toEqual({ requests: 2, tokens: 20, nanoUsd: 10 });
+    clock.now += 3_600_000;
+    window.put(drained);
     expect(window.with(one)).toEqual(one);
   });
 });

@@ -17,8 +17,9 @@ import {
   userMessage,
 } from "outrigger";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { createSourceForm } from "../../src/core/source-form.ts";
 import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
-import { requestKey } from "../../src/middleware/cache.ts";
+import { createLocalCacheStore, requestKey } from "../../src/middleware/cache.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { useSimulator } from "../simulator/support.ts";
 import { calls, getClient, getEvents, listAsked, requestFor, toFailure } from "./support/providers.ts";
@@ -125,15 +126,16 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
   it("keeps answers that call tools only if configured to", async () => {
     const tools = [functionTool({ name: "now", description: "The time.", parameters: { type: "object" } })];
     const request = requestFor("sim-tools", { tools });
-    for (const [toolCalls, asked] of [
-      [false, 2],
-      [true, 1],
+    for (const [options, asked] of [
+      [{}, 2],
+      [{ toolCalls: false }, 2],
+      [{ toolCalls: true }, 1],
     ] as const) {
-      const client = getClient(simulator(), [createCache({ toolCalls })]);
+      const client = getClient(simulator(), [createCache(options)]);
       const first = await call(client, request);
       const second = await call(client, request);
       expect(toolCallsOf(second)).toHaveLength(1);
-      expect(toolCallsOf(second)[0]?.id === toolCallsOf(first)[0]?.id).toBe(toolCalls);
+      expect(toolCallsOf(second)[0]?.id === toolCallsOf(first)[0]?.id).toBe(asked === 1);
       expect(listAsked(simulator())).toHaveLength(asked);
       simulator().clearRequests();
       await client.close();
@@ -232,7 +234,32 @@ describe("createCache()", () => {
   );
 });
 
+it("A cache keeps answers of 16 MiB by default", () => {
+  const store = createLocalCacheStore({});
+  const half = new Uint8Array(8 * 1024 * 1024);
+  const has = (key: string) => store.get(key) !== undefined;
+  for (const key of ["a", "b"]) store.set(key, half);
+  expect([has("a"), has("b")]).toEqual([true, true]);
+  store.set("c", half);
+  expect([has("a"), has("b")]).toEqual([false, true]);
+});
+
 describe("requestKey()", () => {
+  it("depends on the members of a source form that may change the answer", () => {
+    const request = create(RequestSchema);
+    const toKey = (members: Record<string, string>, api = "openai-chat") => {
+      const restored = { hasReasoning: false, hasCallState: false };
+      const getMembers = () => new Map(Object.entries(members));
+      return requestKey(request, createSourceForm({ api, request, headers: {}, getMembers, restored }));
+    };
+    const key = toKey({ model: '"m"', seed: "1" });
+    expect(toKey({ model: '"other"', seed: "1", stream: "true", stream_options: "{}" })).toBe(key);
+    expect(toKey({ model: '"m"', seed: "2" })).not.toBe(key);
+    expect(toKey({ model: '"m"', seed: "1", logit_bias: "{}" })).not.toBe(key);
+    expect(toKey({ model: '"m"', seed: "1" }, "anthropic-messages")).not.toBe(key);
+    expect(requestKey(request)).not.toBe(key);
+  });
+
   it("does not depend on the order of maps", () => {
     const toKey = (metadata: Record<string, string>) => requestKey(create(RequestSchema, { metadata }));
     expect(toKey({ a: "1", b: "2" })).toBe(toKey({ b: "2", a: "1" }));

@@ -106,6 +106,7 @@ describe("WaitQueue", () => {
   });
 
   it("rejects a call that has waited for as long as it may, if others used more than they reserved", async () => {
+    vi.advanceTimersByTime(1000);
     const { bucket, queue } = createQueue({ maxWaitMs: 5000 });
     await queue.take([60], Infinity, undefined);
     const waiting = queue.take([5], Infinity, undefined);
