@@ -152,3 +152,12 @@ it("continues a conversation with the model that wrote its latest state, or anot
     expect(continued(["two", "large"], ["one", "m"])).toBe("one/m");
   }
 });
+
+it("embeds with the requested model only, whatever key conversations are kept by", () => {
+  const { choice, options } = createChoice(["one/m", "two/other"], { stickyBy: ["metadata.user"] });
+  const operation = { kind: "embed", texts: ["x"] } as unknown as CallOptions["operation"];
+  for (const user of ["a", "b", "c", "d", "e", "f", "g", "h"]) {
+    const embedding = { ...request, metadata: { user } };
+    expect(choice.choose(embedding, "complete", { ...options, operation })).toMatchObject({ model: "m" });
+  }
+});

@@ -86,7 +86,10 @@ describe("the run after its generation", () => {
   });
 
   it("is complete if a filter ended it with a refusal in the model's words", () => {
-    const content = [{ refusal: true, part: { case: "text", value: "I cannot." } as const }];
+    const content = [
+      { part: { case: "text", value: "Well." } as const },
+      { refusal: true, part: { case: "text", value: "I cannot." } as const },
+    ];
     const refused = stepWith(Reason.CONTENT_FILTER, "refusal", { message: { content } } as Partial<Response>);
     expect(endAfter(StopReason.COMPLETED, refused)).toMatchObject({ status: RunStatus.COMPLETED });
   });

@@ -128,6 +128,23 @@ describe("a message that is too large", () => {
     });
   });
 
+  it("is so after the decompression of a body that is one message", async () => {
+    const server = await startAnswering({ maxMessageBytes: LIMIT, maxMessageElements: 10 });
+    const post = async (body: object) => {
+      const response = await fetch(`${server.url}${inferencePath("Complete")}`, {
+        method: "POST",
+        headers: { ...JSON_TYPE, "content-encoding": "gzip" },
+        body: gzipSync(JSON.stringify(body)),
+      });
+      return { status: response.status, text: await response.text() };
+    };
+    const large = await post({ model: TOO_LONG });
+    expect([large.status, large.text]).toEqual([429, expect.stringContaining("(limits.max_message_bytes)")]);
+    const many = await post({ model: "m", stopSequences: Array.from({ length: 20 }, () => "x") });
+    expect([many.status, many.text]).toEqual([429, expect.stringContaining("(limits.max_message_elements)")]);
+    expect((await post({ model: "m" })).status).toBe(200);
+  });
+
   it("is not one of 30 MiB, by default", async () => {
     const server = await servers.start({
       complete: async (call) => textResponse(call, call.request.metadata.big ?? ""),
@@ -250,6 +267,23 @@ describe("a message that is malformed", () => {
     const server = await startAnswering();
     const { body } = await postJson(server, "Complete", `{"messages": "${"y".repeat(100_000)}"}`);
     expect(JSON.stringify(body).length).toBeLessThan(4096);
+  });
+
+  it.each([
+    ["is read if it is compressed", 1, 1, "0"],
+    ["is rejected if it is said to be plain and is compressed", 0, 1, "3"],
+    ["is rejected if it has too many elements when it is decompressed", 1, 20, "8"],
+  ])("over gRPC-Web %s", async (_name, flag, count, status) => {
+    const server = await startAnswering({ maxMessageElements: 10 });
+    const stopSequences = Array.from({ length: count }, () => "x");
+    const message = gzipSync(toBinary(RequestSchema, create(RequestSchema, { model: "m", stopSequences })));
+    const response = await fetch(`${server.url}${inferencePath("Complete")}`, {
+      method: "POST",
+      headers: { "content-type": "application/grpc-web", "grpc-encoding": "gzip" },
+      body: frame(message, flag),
+    });
+    const end = Buffer.from(await response.arrayBuffer()).toString("latin1");
+    expect(response.headers.get("grpc-status") ?? /grpc-status: (\d+)/.exec(end)?.[1]).toBe(status);
   });
 
   it("of an unknown compression is UNIMPLEMENTED and names those that are known", async () => {
