@@ -70,6 +70,22 @@ it("A run leaves no listener on the signals of its callers and readers", async (
   await engine.close();
 });
 
+it("A run that has waited for its turn leaves no listener on the signal of its caller", async () => {
+  const { engine, model } = await createTestEngine(["one", "two"]);
+  const { id: threadId } = await engine.threads.createThread("", { metadata: {}, messages: [] });
+  const answered = Promise.withResolvers<void>();
+  model.beforeAnswer = () => answered.promise;
+  const first = await start(engine, runRequest("hi", { threadId }));
+  const { signal } = new AbortController();
+  const second = engine.createRun({ request: runRequest("and", { threadId }) }, { owner: "", signal });
+  await vi.waitFor(() => expect(getEventListeners(signal, "abort")).not.toEqual([]));
+  answered.resolve();
+  await first.result();
+  expect(await (await second).result()).toMatchObject({ status: RunStatus.COMPLETED });
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+  await engine.close();
+});
+
 it("A run that is over listens to no notices of its store", async () => {
   const listeners = new Set<string>();
   const store = await openMemory();

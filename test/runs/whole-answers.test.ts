@@ -1,14 +1,19 @@
 /**
  * Runs whose models are called for whole answers: they end as streamed runs do, and their readers get complete events.
  */
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { functionTool, ServerError, textPart, userMessage } from "outrigger";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { LawChecker } from "../../src/core/laws.ts";
 import { ResponseCollector } from "../../src/core/response-collector.ts";
 import { ErrorKind } from "../../src/gen/outrigger/v1/error_pb.ts";
+import type { ContentPartSchema } from "../../src/gen/outrigger/v1/message_pb.ts";
+import { FinishReason_Reason, ResponseSchema } from "../../src/gen/outrigger/v1/response_pb.ts";
 import { type Run, type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { SubmitToolResultsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
+import { ToolCallStart_InputKind as InputKind } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { toStreamEvents } from "../../src/runs/answer-events.ts";
 import { RunEngine } from "../../src/runs/run-engine.ts";
 import { columns, createFixture } from "../providers/support/columns.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
@@ -183,4 +188,43 @@ describe("a run whose answers come whole", () => {
       checkModelEvents(await replay(engine, run.id), run);
     }
   });
+});
+
+it("The events of a whole answer have everything that it has", () => {
+  const state = (dataJson: string) => ({ provider: "p", model: "m", dataJson });
+  const facts = { inferenceId: "inf_1", provider: "p", model: "m", createdAt: timestampFromMs(1000) };
+  const finishReason = { reason: FinishReason_Reason.STOP, raw: "stop" };
+  const usage = { inputTokens: 1, outputTokens: 2, totalTokens: 3 };
+  const warnings = [{ code: "odd", field: "f", message: "w" }];
+  const call = { id: "c", name: "f", input: { case: "text", value: "in" } } as const;
+  const emptyCall = { id: "d", name: "g", input: { case: "argumentsJson", value: "" } } as const;
+  const reasoning = { text: "Hm.", redacted: true };
+  const citations = [{ url: "https://example.com" }];
+  const content: MessageInitShape<typeof ContentPartSchema>[] = [
+    { part: { case: "text", value: "No." }, refusal: true, providerState: state("1") },
+    { part: { case: "text", value: "" }, citations },
+    { part: { case: "reasoning", value: reasoning }, providerState: state("2") },
+    { part: { case: "toolCall", value: call } },
+    { part: { case: "toolCall", value: emptyCall }, providerState: state("3") },
+  ];
+  const message = { content };
+  const response = create(ResponseSchema, { ...facts, finishReason, usage, warnings, message });
+  const events = toStreamEvents(response).map(({ event }) => event);
+  expect(events.map(({ case: name }) => name)).toEqual([
+    "streamStart",
+    ...["textStart", "textDelta", "textEnd", "textStart", "textEnd"],
+    ...["reasoningStart", "reasoningDelta", "reasoningEnd"],
+    ...["toolCallStart", "toolCallDelta", "toolCallEnd", "toolCallStart", "toolCallEnd", "finish"],
+  ]);
+  const { createdAt: startedAt, ...ids } = facts;
+  expect(events.map(({ value }) => value)).toMatchObject([
+    { ...ids, startedAt, warnings },
+    ...[{ partIndex: 0, refusal: true }, { delta: "No." }, { partIndex: 0, providerState: state("1") }],
+    ...[{ partIndex: 1, refusal: false }, { citations }],
+    ...[{ partIndex: 2 }, { delta: "Hm." }, { redacted: true, providerState: state("2") }],
+    ...[{ id: "c", name: "f", inputKind: InputKind.TEXT }, { delta: "in" }, { toolCall: { id: "c" } }],
+    { partIndex: 4, id: "d", name: "g", inputKind: InputKind.ARGUMENTS_JSON },
+    { partIndex: 4, toolCall: { id: "d" }, providerState: state("3") },
+    { finishReason, usage, response: facts },
+  ]);
 });
