@@ -48,6 +48,13 @@ const weather = { name: "get_weather", parametersJson: '{"type":"object","proper
 const tools: RequestInit["tools"] = [{ tool: { case: "function", value: weather } }];
 
 describe("validateRequest()", () => {
+  it("accepts text of the system, the developer, the user and the model", () => {
+    const messages = [Role.SYSTEM, Role.DEVELOPER, Role.USER, Role.ASSISTANT, Role.USER].map((role) =>
+      toMessage(role, textPart("hi")),
+    );
+    expect(wrongIn({ messages })).toEqual([]);
+  });
+
   it("accepts a conversation with every kind of part in its place", () => {
     const answer = toMessage(
       Role.ASSISTANT,

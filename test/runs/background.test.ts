@@ -198,6 +198,29 @@ describe("a sidecar that ends", () => {
     expect(await result).toMatchObject({ status: RunStatus.COMPLETED });
   });
 
+  it("fails a run that is created while it closes", async () => {
+    const store = await openMemory();
+    const [asked, stored] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const slow = wrapStore(sharedStore(store), {
+      createRun: async (creation) => {
+        asked.resolve();
+        await stored.promise;
+        return store.createRun(creation);
+      },
+    });
+    const { engine } = await createTestEngine(["hello"], { store: slow });
+    const creation = start(engine, runRequest("hi"));
+    await asked.promise;
+    const closed = engine.close();
+    stored.resolve();
+    expect(await (await creation).result()).toMatchObject({
+      status: RunStatus.FAILED,
+      error: { message: "the sidecar stopped before the run ended" },
+    });
+    await closed;
+    await store.close();
+  });
+
   it("fails runs of waiting callers that are still in progress when it closes", async () => {
     const store = await openMemory();
     const { engine, model } = await createTestEngine(["hello"], { store: sharedStore(store) });

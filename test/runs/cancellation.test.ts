@@ -339,3 +339,14 @@ describe("a run without a provider's call in progress", () => {
     await testEngine.close();
   });
 });
+
+it("a run that is deleted while it is in progress ends its call of the model", async () => {
+  const { engine: testEngine, model } = await createTestEngine(["never"]);
+  model.beforeAnswer = untilAborted;
+  const { run: started } = await start(testEngine, runRequest("hi", { background: true }));
+  await waitUntil(() => model.open === 1);
+  await testEngine.deleteRun("", started.id);
+  expect(model.open).toBe(0);
+  await expect(testEngine.getRun("", started.id)).rejects.toMatchObject({ kindName: "NOT_FOUND" });
+  await testEngine.close();
+});

@@ -117,6 +117,28 @@ describe("a process", () => {
     expect(calls.claimAbandoned).toBeLessThanOrEqual(9);
   });
 
+  it("tries a run that it could not recover again after a third of its lease", async () => {
+    const store = await openMemory();
+    const { id } = await createdRun(store);
+    let tries = 0;
+    const failing = wrapStore(store, {
+      write: async (write) => {
+        if (write.claim.runId !== id) return store.write(write);
+        tries += 1;
+        // Instead of an endless loop.
+        if (tries > 10) await new Promise(() => {});
+        throw new StoreUnreachableError("the store is away");
+      },
+    });
+    await store.releaseLease(holder);
+    const { wrapped, calls } = countCalls(failing);
+    await processOn(["never"], { store: wrapped, limits: { leaseMs: 30_000 } });
+    await pass(1_000);
+    expect([tries, calls.claimAbandoned]).toEqual([1, 2]);
+    await pass(10_000, 500);
+    expect(tries).toBe(2);
+  });
+
   it("polls the queue every two seconds, since a notice may be lost", async () => {
     const store = await openMemory();
     const { wrapped, calls } = countCalls(wrapStore(store, { subscribeToQueue: () => () => undefined }));
