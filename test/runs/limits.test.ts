@@ -102,6 +102,19 @@ describe("the limits of runs", () => {
     expect(account.usedBytes).toBe(0);
   });
 
+  it("give the memory of a conversation back when its run in the background is over", async () => {
+    const account = new MemoryAccount();
+    const { engine, model } = await engineWith(["hello"], { account });
+    const blocked = Promise.withResolvers<void>();
+    model.beforeAnswer = () => blocked.promise;
+    const started = await start(engine, runRequest("x".repeat(100_000), { background: true }));
+    await expect.poll(() => model.requests.length).toBe(1);
+    expect(account.usedBytes).toBeGreaterThanOrEqual(100_000);
+    blocked.resolve();
+    await started.result();
+    await expect.poll(() => account.usedBytes).toBe(0);
+  });
+
   it("read the previous run once for an API and the engine, and give its memory back", async () => {
     const account = new MemoryAccount({ limits: { maxHistoryMemoryBytes: 100_000 } });
     const memory = await openMemory();

@@ -88,6 +88,7 @@ describe("a preflight", () => {
     const response = await preflight(server, APP);
     expect(response.status).toBe(204);
     expect(response.headers.get("access-control-allow-methods")).toContain("POST");
+    expect(response.headers.get("access-control-max-age")).toBe("7200");
     const allowed = (response.headers.get("access-control-allow-headers") ?? "").toLowerCase();
     for (const name of ["content-type", "x-grpc-web", "grpc-timeout", "connect-protocol-version"])
       expect(allowed).toContain(name);

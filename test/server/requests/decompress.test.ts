@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
@@ -29,6 +30,23 @@ async function toFailure(bytes: Uint8Array, compression: Compression, maxMemory 
 
 describe.each(COMPRESSIONS)("decompress() of %s", (compression) => {
   const compress = COMPRESS[compression];
+
+  it("stops at the limit", async () => {
+    let checks = 0;
+    const limits = {
+      ...LIMITS,
+      get maxMessageBytes() {
+        checks += 1;
+        return 100_000;
+      },
+    };
+    const bomb = compress(Buffer.alloc(8 * MIB));
+    const share = readMemory(100 * MIB).begin();
+    await expect(decompress(bomb, compression, share, limits)).rejects.toThrow("max_message_bytes");
+    const found = checks;
+    for (let turn = 0; turn < 100; turn += 1) await nextTurn();
+    expect(checks).toBe(found);
+  });
 
   it("returns the bytes, and reserves their memory", async () => {
     const memory = readMemory(100 * MIB);
