@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { addressOrOff, flag } from "../../src/config/leaves.ts";
 import { closestWord } from "../../src/config/suggest.ts";
 import { parseDuration, parseSize } from "../../src/config/units.ts";
 
@@ -38,6 +39,19 @@ describe("parseSize()", () => {
   it.each(["0", 0, -1, "32mib", "1.5", "MiB", "", null, "9007199254740993GiB"])("rejects %s", (value) => {
     expect(parseSize(value)).toBeUndefined();
   });
+});
+
+it.each([
+  [true, [true, "true", "1", "yes", "on", "Yes"]],
+  [false, [false, "false", "0", "no", "off", "OFF"]],
+  [undefined, ["", "maybe", 1, null]],
+])("A setting that is true or false is %s for %j", (expected, values) => {
+  for (const value of values) expect(flag.safeParse(value).data).toBe(expected);
+});
+
+it("An address is off as the word, and as a program writes it that has made it false", () => {
+  const read = (value: unknown) => addressOrOff.safeParse(value).data;
+  expect(["off", false, true, ":6191"].map(read)).toEqual(["off", "off", undefined, ":6191"]);
 });
 
 describe("closestWord()", () => {
