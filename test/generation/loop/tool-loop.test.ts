@@ -22,6 +22,7 @@ import { describe, expect, it } from "vitest";
 import { AttemptSchema } from "../../../src/gen/outrigger/v1/attempt_pb.ts";
 import {
   type GenerateResult,
+  GenerateResultSchema,
   type StepResult,
   GenerateResult_StopReason as StopReason,
 } from "../../../src/gen/outrigger/v1/generation_pb.ts";
@@ -468,6 +469,18 @@ describe("runToolLoop()", () => {
     const failure = runLoop([], { isStreamed: true, client, retry: { maxRetries: 0 } });
     await expect(failure).rejects.toThrow("the finish event has no response");
     expect(isClosed).toBe(true);
+  });
+
+  it("has closed the stream of its call when the iteration was left", async () => {
+    const model = new ScriptedModel(["hello"]);
+    const client = new Client({ providers: { scripted: model } });
+    const request = create(RequestSchema, { model: "m", messages: [userMessage("hi")] });
+    const executor = new NotingExecutor();
+    const loop = runToolLoop({ client, request, executor, isStreamed: true, maxToolRounds: 1 });
+    await loop.next();
+    expect(model.open).toBe(1);
+    await loop.return(create(GenerateResultSchema));
+    expect(model.open).toBe(0);
   });
 
   it("begins no wait for a retry that the total time does not allow", async () => {
