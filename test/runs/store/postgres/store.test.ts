@@ -156,11 +156,14 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       const notices: string[] = [];
       const leave = there.subscribe(run.id, (notice) => notices.push(notice));
       await here.write({ claim: getClaim(run.id), events: [textEvent(1, "x")] });
-      await expect.poll(() => notices).toEqual(["change"]);
+      // A poll of the database may announce a change again.
+      await expect.poll(() => notices).toContain("change");
+      expect(notices).not.toContain("cancel");
       await here.requestCancel("owner", run.id);
-      await expect.poll(() => notices).toEqual(["change", "cancel"]);
+      await expect.poll(() => notices).toContain("cancel");
+      const before = notices.length;
       await here.deleteRun("owner", run.id);
-      await expect.poll(() => notices).toEqual(["change", "cancel", "change"]);
+      await expect.poll(() => notices.slice(before)).toContain("change");
       leave();
     });
 
