@@ -17,11 +17,11 @@ export async function restoreAnswers(
   recent: MessageSource,
 ): Promise<RestoredState> {
   let [hasReasoning, hasCallState] = [false, false];
-  const answers = messages.filter(({ role, content }) => role === Role.ASSISTANT && lacksState(content));
-  for (const answer of answers.slice(-MAX_ANSWERS)) {
-    const [call] = getCalls(answer.content);
+  const answers = [...messages.entries()].filter(([, message]) => lacksState(message));
+  for (const [index, answer] of answers.slice(-MAX_ANSWERS)) {
+    const [call] = getCalls(answer);
     const kept = call && (await recent.findCall(call.id));
-    if (kept?.message === undefined || !hasSameCalls(kept.message, answer)) continue;
+    if (kept?.message === undefined || !joinCalls(messages, index, kept.message)) continue;
     if (restoreCalls(answer, kept.message)) hasCallState = true;
     if (restoreReasoning(answer, kept.message)) hasReasoning = true;
   }
@@ -29,7 +29,8 @@ export async function restoreAnswers(
 }
 
 /** A call from Anthropic may have state (its `caller`) although the reasoning before it is missing. */
-function lacksState(content: readonly ContentPart[]): boolean {
+function lacksState({ role, content }: Message): boolean {
+  if (role !== Role.ASSISTANT) return false;
   const calls = content.filter(({ part }) => part.case === "toolCall");
   const isComplete =
     content.some(hasReasoningState) && calls.every((call) => call.providerState !== undefined);
@@ -40,13 +41,45 @@ function hasReasoningState({ part, providerState }: ContentPart): boolean {
   return part.case === "reasoning" && providerState !== undefined;
 }
 
-function getCalls(content: readonly ContentPart[]): readonly ToolCall[] {
+function getCalls({ content }: Pick<Message, "content">): readonly ToolCall[] {
   return content.flatMap(({ part }) => (part.case === "toolCall" ? [part.value] : []));
 }
 
+/**
+ * Joins the calls of an answer if the client returned them in several messages, each with its result. The messages
+ * after the first stay without content, since errors name messages by their index.
+ * @param start Index of the message with the first call.
+ * @returns Whether these are the calls of the kept answer. If not, nothing is changed.
+ */
+function joinCalls(messages: readonly Message[], start: number, kept: Message): boolean {
+  const [first, ...others] = findPieces(messages, start, getCalls(kept).length);
+  if (first === undefined) return false;
+  const content = [first, ...others].flatMap((piece) => piece.content);
+  if (!hasSameCalls(kept, { content })) return false;
+  first.content = content;
+  for (const piece of others) piece.content = [];
+  return true;
+}
+
+/** Returns a message with calls, and the messages after it that have nothing but calls, until there are `count`. */
+function findPieces(messages: readonly Message[], start: number, count: number): readonly Message[] {
+  const pieces: Message[] = [];
+  let found = 0;
+  for (let index = start; found < count; index += 1) {
+    const message = messages[index];
+    if (message?.role === Role.TOOL) continue;
+    const calls = message?.role === Role.ASSISTANT ? getCalls(message) : [];
+    if (message === undefined || calls.length === 0) break;
+    if (index > start && calls.length < message.content.length) break;
+    pieces.push(message);
+    found += calls.length;
+  }
+  return pieces;
+}
+
 /** Compares more than the ids, since some servers number the calls of each conversation from the start. */
-function hasSameCalls(kept: Message, answer: Message): boolean {
-  const [left, right] = [getCalls(kept.content), getCalls(answer.content)];
+function hasSameCalls(kept: Message, answer: Pick<Message, "content">): boolean {
+  const [left, right] = [getCalls(kept), getCalls(answer)];
   const isSame = (call: ToolCall, index: number) => {
     const other = right[index];
     return call.id === other?.id && call.name === other.name && isSameInput(call, other);

@@ -90,6 +90,37 @@ describe("restoreAnswers()", () => {
     expect(message.content.every(({ providerState }) => providerState === undefined)).toBe(true);
   });
 
+  describe("if a client returned the calls in several messages", () => {
+    const result = () => create(MessageSchema, { role: Role.TOOL, toolCallId: "a" });
+    const source = {
+      getMessage: () => Promise.reject(new Error("messages have no ids in these APIs")),
+      findCall: async (id: string) => (id === "a" ? { id: "1", message: kept } : undefined),
+    };
+    const getKinds = (messages: readonly Message[]) =>
+      messages.map(({ content }) => content.map(({ part }) => part.case));
+
+    it("puts the calls together, with the reasoning before them", async () => {
+      const messages = [answer([call("a", '{"x":1}')]), result(), answer([call("b", "{}")]), result()];
+      expect(await restoreAnswers(messages, source)).toEqual({ hasReasoning: true, hasCallState: true });
+      expect(getKinds(messages)).toEqual([["reasoning", "toolCall", "toolCall"], [], [], []]);
+    });
+
+    it.each([
+      ["a call is missing", [result()]],
+      [
+        "a message of the user is between",
+        [create(MessageSchema, { role: Role.USER }), answer([call("b", "{}")])],
+      ],
+      ["another message has a text", [answer([{ part: { case: "text", value: "Hi" } }, call("b", "{}")])]],
+      ["another call is between", [answer([call("c", "{}")]), answer([call("b", "{}")])]],
+    ])("changes nothing if %s", async (_, others) => {
+      const messages = [answer([call("a", '{"x":1}')]), ...others];
+      const before = getKinds(messages);
+      expect(await restoreAnswers(messages, source)).toEqual({ hasReasoning: false, hasCallState: false });
+      expect(getKinds(messages)).toEqual(before);
+    });
+  });
+
   it("looks up answers without state only", async () => {
     const signed = call("a", '{"x":1}', { providerState: state });
     expect((await restore(answer([reasoning, signed]))).lookedUp).toEqual([]);
@@ -164,6 +195,43 @@ describe("An answer that is streamed in one read of the network", () => {
       signature: "c2ln",
     });
   });
+});
+
+interface Reply {
+  readonly content: string;
+  readonly tool_calls: readonly { readonly id: string }[];
+}
+
+describe("Calls that a client returned one by one, each with its result", () => {
+  const tool = {
+    name: "get_weather",
+    parameters: { type: "object", properties: { city: { type: "string" } } },
+  };
+
+  it.each(["openai", "anthropic", "gemini", "compatible"])(
+    "continue the tool loop of a model that needs its reasoning: %s",
+    async (provider) => {
+      const { fetch, simulator } = await startApi(servers, { aliases: { thinker: "sim-reasoning:calls=3" } });
+      const complete = async (messages: readonly object[]) => {
+        const model = `${provider}/thinker`;
+        const body = JSON.stringify({ model, messages, tools: [{ type: "function", function: tool }] });
+        const headers = { "content-type": "application/json" };
+        const answer = await fetch("/v1/chat/completions", { method: "POST", headers, body });
+        expect(answer.status).toBe(200);
+        const { choices } = (await answer.json()) as { choices: [{ message: Reply }] };
+        return choices[0].message;
+      };
+      const question = { role: "user", content: "How is the weather in Oslo?" };
+      const { tool_calls: calls } = await complete([question]);
+      const pieces = calls.flatMap((call) => [
+        { role: "assistant", content: "", tool_calls: [call] },
+        { role: "tool", tool_call_id: call.id, content: "rain" },
+      ]);
+      const answer = await complete([question, ...pieces]);
+      expect(answer.content).toContain("rain");
+      expect(simulator.requests).toHaveLength(2);
+    },
+  );
 });
 
 describe("A forced tool call for a model that does not support forcing", () => {
