@@ -5,13 +5,13 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { getCatalogProvider } from "../../client/providers.ts";
-import type { ContentPart, Message, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import { type ContentPart, type Message, Role, type ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import { readCustomInput } from "../../kit/adapter/custom-tool.ts";
 import { getOrigin } from "../../kit/adapter/state-origin.ts";
 import { asObject, tryParseJson, without } from "../../kit/json/json.ts";
 import type { EarlierMessage, EarlierMessages } from "../answers/earlier-messages.ts";
 import type { ServedModel } from "../models/model-directory.ts";
-import type { MessageDrafts, ModelTurn, ReturnedPart } from "./message-drafts.ts";
+import { type Draft, type MessageDrafts, ModelTurn, type ReturnedPart } from "./message-drafts.ts";
 import type { ContinuedConversation } from "./read-history.ts";
 import { removeRepeatedItems } from "./repeated-items.ts";
 
@@ -29,12 +29,16 @@ class FoundMessage {
   readonly parts = new Map<number, FoundPart>();
   /** Indices of its parts by their keys, the last one first. */
   readonly #indices = new Map<string, number[]>();
+  /** Indices of its calls by their ids. */
+  readonly #calls = new Map<string, number>();
 
   constructor({ id, message }: EarlierMessage) {
     this.id = id;
     this.content = message.content;
-    for (const [index, part] of [...message.content.entries()].reverse())
+    for (const [index, part] of [...message.content.entries()].reverse()) {
       for (const key of createKeys(part)) this.#add(key, index);
+      if (part.part.case === "toolCall") this.#calls.set(part.part.value.id, index);
+    }
   }
 
   has(key: string): boolean {
@@ -49,6 +53,15 @@ class FoundMessage {
     return undefined;
   }
 
+  /** Index of a call. Undefined if the message does not have it, or another turn has returned it. */
+  findCall({ part }: ContentPart, turn: ModelTurn): number | undefined {
+    const index = part.case === "toolCall" ? this.#calls.get(part.value.id) : undefined;
+    const kept = this.content[index ?? -1]?.part;
+    if (index === undefined || part.case !== "toolCall" || kept?.case !== "toolCall") return undefined;
+    const isTaken = (this.parts.get(index)?.turn ?? turn) !== turn;
+    return isTaken || !isSameCall(part.value, kept.value) ? undefined : index;
+  }
+
   #add(key: string, index: number): void {
     const indices = this.#indices.get(key);
     if (indices === undefined) this.#indices.set(key, [index]);
@@ -61,6 +74,8 @@ export class PartRestorer {
   readonly #sources: readonly EarlierMessages[];
   readonly #served: ServedModel;
   readonly #found = new Map<string, FoundMessage>();
+  /** The message that the parts of a turn are from. */
+  readonly #origins = new Map<ModelTurn, FoundMessage>();
   #hasAdded = false;
 
   /** @param sources Sources of messages, which are searched in this order. */
@@ -82,6 +97,7 @@ export class PartRestorer {
   async restore(drafts: MessageDrafts, conversation: ContinuedConversation | undefined): Promise<void> {
     // The latest first: they matter most if the request looks up too much.
     for (const turn of drafts.turns.toReversed()) await this.#matchTurn(turn);
+    this.#joinTurns(drafts);
     const repeated = conversation && (await removeRepeatedItems(drafts, this.#found, conversation));
     for (const [id, found] of this.#found) if (repeated?.has(id) !== true) this.#addMissing(found);
   }
@@ -98,6 +114,38 @@ export class PartRestorer {
       else this.#take(found, { turn, returned }, location.part);
     }
     for (const returned of loose) this.#matchByContent(sources, { turn, returned });
+    const [origin] = sources;
+    if (origin !== undefined && sources.size === 1) this.#origins.set(turn, origin);
+  }
+
+  /** Joins the calls of a message that the client returned in several turns, each with its result. */
+  #joinTurns(drafts: MessageDrafts): void {
+    const joined = new Set<Draft>();
+    let first: ModelTurn | undefined;
+    for (const draft of drafts.all) {
+      if (draft.message.role === Role.TOOL) continue;
+      const turn = draft instanceof ModelTurn ? draft : undefined;
+      if (first !== undefined && turn !== undefined && this.#moveCalls(turn, first)) joined.add(turn);
+      else first = turn;
+    }
+    drafts.remove(joined);
+  }
+
+  /** Moves the calls of a turn to another one. Returns false if it has other parts than calls of the same message. */
+  #moveCalls(turn: ModelTurn, first: ModelTurn): boolean {
+    const origin = this.#origins.get(first);
+    const { content } = turn.message;
+    const remaining = new Set(content);
+    const calls = turn.returned.filter(({ part }) => remaining.has(part));
+    const indices = calls.map(({ part }) => origin?.findCall(part, turn));
+    if (origin === undefined || calls.length < content.length || indices.includes(undefined)) return false;
+    for (const [position, returned] of calls.entries()) {
+      first.add(returned, turn.parts[position] ?? turn.path);
+      const index = indices[position] ?? -1;
+      origin.parts.delete(index);
+      this.#take(origin, { turn: first, returned }, index);
+    }
+    return true;
   }
 
   async #findMessage(

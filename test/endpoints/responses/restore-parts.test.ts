@@ -70,6 +70,46 @@ describe("A stored message that a client returns", () => {
     expect(whole).toEqual(stored.messages[0]?.message);
   });
 
+  it.each([
+    ["unchanged", (index: number) => ({ id: toItemId("function_call", messageId, index) })],
+    ["without ids", () => ({})],
+  ])("is one message again if each of its calls was followed by its result: %s", async (_how, getId) => {
+    const stored = kept(reasoning("", thinking), call("call_1", '{"a":1}'), call("call_2", '{"a":1}'));
+    const [second, other] = [{ call_id: "call_2" }, { call_id: "call_3" }];
+    const items = [
+      { ...callItem(), ...getId(1) },
+      result,
+      { ...callItem(second), ...getId(2) },
+      { ...result, ...second },
+      callItem(other),
+      { ...result, ...other },
+    ];
+    const messages = await toInput(items, `anthropic/${claude}`, stored);
+    expect(messages[0]).toEqual(stored.messages[0]?.message);
+    expect(messages.map((message) => message?.content.map(({ part }) => part.case))).toEqual([
+      ["reasoning", "toolCall", "toolCall"],
+      ["toolResult"],
+      ["toolResult"],
+      ["toolCall"],
+      ["toolResult"],
+    ]);
+  });
+
+  it("stays in several messages if the user wrote something between its calls", async () => {
+    const stored = kept(call("call_1", '{"a":1}'), call("call_2", '{"a":1}'));
+    const second = { call_id: "call_2" };
+    const question = { role: "user", content: "Well?" };
+    const items = [callItem(), result, question, callItem(second), { ...result, ...second }];
+    const messages = await toInput(items, `anthropic/${claude}`, stored);
+    expect(messages.map((message) => message?.role)).toEqual([
+      Role.ASSISTANT,
+      Role.TOOL,
+      Role.USER,
+      Role.ASSISTANT,
+      Role.TOOL,
+    ]);
+  });
+
   it("has a text without characters again if it has a signature", async () => {
     const stored = kept(call("call_1", '{"a":1}', signed), {
       part: { case: "text", value: "" },
