@@ -114,8 +114,6 @@ export class PartRestorer {
       else this.#take(found, { turn, returned }, location.part);
     }
     for (const returned of loose) this.#matchByContent(sources, { turn, returned });
-    const [origin] = sources;
-    if (origin !== undefined && sources.size === 1) this.#origins.set(turn, origin);
   }
 
   /** Joins the calls of a message that the client returned in several turns, each with its result. */
@@ -196,11 +194,12 @@ export class PartRestorer {
   }
 
   /** Records that a part was returned, and restores it if it is unchanged, since a signature covers its content. */
-  #take({ content, parts }: FoundMessage, found: FoundPart, index: number): void {
-    const stored = content[index];
+  #take(message: FoundMessage, found: FoundPart, index: number): void {
+    const stored = message.content[index];
     if (stored === undefined && isCarrier(found.returned.part)) found.turn.remove(found.returned);
-    if (stored === undefined || parts.has(index)) return;
-    parts.set(index, found);
+    if (stored === undefined || message.parts.has(index)) return;
+    message.parts.set(index, found);
+    this.#origins.set(found.turn, message);
     if (isSame(found.returned.part, stored)) restorePart(found.returned.part, stored);
   }
 

@@ -70,24 +70,32 @@ describe("A stored message that a client returns", () => {
     expect(whole).toEqual(stored.messages[0]?.message);
   });
 
+  const second = { call_id: "call_2" };
+  const answerOfSecond = { ...result, ...second };
+
   it.each([
     ["unchanged", (index: number) => ({ id: toItemId("function_call", messageId, index) })],
     ["without ids", () => ({})],
   ])("is one message again if each of its calls was followed by its result: %s", async (_how, getId) => {
-    const stored = kept(reasoning("", thinking), call("call_1", '{"a":1}'), call("call_2", '{"a":1}'));
-    const [second, other] = [{ call_id: "call_2" }, { call_id: "call_3" }];
+    const stored = kept(
+      reasoning("One", thinking),
+      call("call_1", '{"a":1}'),
+      reasoning("Two", thinking),
+      call("call_2", '{"a":1}'),
+    );
+    const other = { call_id: "call_3" };
     const items = [
-      { ...callItem(), ...getId(1) },
+      callItem(getId(1)),
       result,
-      { ...callItem(second), ...getId(2) },
-      { ...result, ...second },
+      callItem({ ...second, ...getId(3) }),
+      answerOfSecond,
       callItem(other),
       { ...result, ...other },
     ];
     const messages = await toInput(items, `anthropic/${claude}`, stored);
     expect(messages[0]).toEqual(stored.messages[0]?.message);
     expect(messages.map((message) => message?.content.map(({ part }) => part.case))).toEqual([
-      ["reasoning", "toolCall", "toolCall"],
+      ["reasoning", "toolCall", "reasoning", "toolCall"],
       ["toolResult"],
       ["toolResult"],
       ["toolCall"],
@@ -95,19 +103,19 @@ describe("A stored message that a client returns", () => {
     ]);
   });
 
-  it("stays in several messages if the user wrote something between its calls", async () => {
+  it.each([
+    ["the user wrote something between its calls", [{ role: "user", content: "Well?" }, callItem(second)], 5],
+    [
+      "a text of the model is before the other call",
+      [{ role: "assistant", content: "Well." }, callItem(second)],
+      4,
+    ],
+    ["its first call is repeated", [callItem()], 4],
+    ["its second call is repeated", [callItem(second), answerOfSecond, callItem(second)], 5],
+  ])("stays in several messages if %s", async (_why, others, count) => {
     const stored = kept(call("call_1", '{"a":1}'), call("call_2", '{"a":1}'));
-    const second = { call_id: "call_2" };
-    const question = { role: "user", content: "Well?" };
-    const items = [callItem(), result, question, callItem(second), { ...result, ...second }];
-    const messages = await toInput(items, `anthropic/${claude}`, stored);
-    expect(messages.map((message) => message?.role)).toEqual([
-      Role.ASSISTANT,
-      Role.TOOL,
-      Role.USER,
-      Role.ASSISTANT,
-      Role.TOOL,
-    ]);
+    const items = [callItem(), result, ...others, answerOfSecond];
+    expect(await toInput(items, `anthropic/${claude}`, stored)).toHaveLength(count);
   });
 
   it("has a text without characters again if it has a signature", async () => {
