@@ -86,8 +86,8 @@ export interface SourceProtocol {
   /** Name of the API, as in its definition. */
   readonly api: string;
   /**
-   * Returns the request in its source form, with the model of the request and `relay`. Undefined if the provider is
-   * known to refuse that form: the request is translated then.
+   * Returns the request in its source form, with the model of the request and `relay`, and maybe with state that was
+   * restored. Undefined if the provider is known to refuse that form: the request is translated then.
    * @param models The catalog as seen by the provider.
    */
   toWire(
@@ -95,7 +95,7 @@ export interface SourceProtocol {
     request: Request,
     streaming: boolean,
     models: ProviderModels,
-  ): WireRequest | undefined;
+  ): Promise<WireRequest> | WireRequest | undefined;
 }
 
 /** A failed HTTP answer, to be classified. */

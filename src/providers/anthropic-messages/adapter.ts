@@ -15,7 +15,7 @@ import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader } from "../../kit/media/media-reader.ts";
 import { createRequestMedia } from "../../kit/media/request-media.ts";
 import { BETA_HEADER, MESSAGES_PATH } from "../../wire/anthropic-messages/request.ts";
-import { PROVIDER_NAME } from "./context.ts";
+import { PROVIDER_NAME, type RequestSettings } from "./context.ts";
 import { toCount, toCountBody } from "./count-tokens.ts";
 import { getRequestId, toError } from "./error.ts";
 import { getRateLimit } from "./rate-limit.ts";
@@ -95,10 +95,12 @@ function createProtocol(provider: string, options: AnthropicAdapterOptions): Pro
   const { allowFilesUnder = [], maxMediaBytes, apiVersion = DEFAULT_API_VERSION } = options;
   const reader = createMediaReader({ allowFilesUnder });
   const defaultBetas = getBetas(options.defaultHeaders);
-  const translate = async (request: Request, streaming: boolean, models: ProviderModels) => {
+  const createSettings = (models: ProviderModels): RequestSettings => {
     const media = createRequestMedia(reader, maxMediaBytes);
-    const settings = { provider, apiVersion, media, models };
-    const { betas, ...translated } = await toRequestBody(request, streaming, settings);
+    return { provider, apiVersion, media, models };
+  };
+  const translate = async (request: Request, streaming: boolean, models: ProviderModels) => {
+    const { betas, ...translated } = await toRequestBody(request, streaming, createSettings(models));
     return { ...translated, headers: betaHeader([...defaultBetas, ...betas]) };
   };
   return {
@@ -113,7 +115,11 @@ function createProtocol(provider: string, options: AnthropicAdapterOptions): Pro
       },
       toCount,
     },
-    source: createSourceProtocol((betas) => betaHeader([...defaultBetas, ...splitBetas(betas)])),
+    source: createSourceProtocol({
+      translate: (request, streaming, models) =>
+        toRequestBody(request, streaming, { ...createSettings(models), keepsBreakpoints: true }),
+      toBetaHeader: (betas) => betaHeader([...defaultBetas, ...betas.flatMap(splitBetas)]),
+    }),
     toResponse,
     createDecoder: (facts, writer) => new MessagesDecoder(facts, writer),
     toError,

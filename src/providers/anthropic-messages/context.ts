@@ -23,6 +23,8 @@ export interface RequestSettings extends ProviderSettings {
   /** Version of the API, a date: the accepted fields differ. */
   readonly apiVersion: string;
   readonly media: MediaSource;
+  /** Whether the request has the cache breakpoints that its caller wants. Default: more may be added. */
+  readonly keepsBreakpoints?: boolean;
 }
 
 /** The provider options of one request. */

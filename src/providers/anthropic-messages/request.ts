@@ -51,7 +51,7 @@ export async function toRequestBody(
   if (objectsIn(merged.messages).length === 0)
     throw invalidField("messages", "expected at least one message with content after the instructions");
   const bound = withBlockBinding(merged, traits);
-  const body = options.autoCache ? withBreakpoints(bound) : bound;
+  const body = options.autoCache && settings.keepsBreakpoints !== true ? withBreakpoints(bound) : bound;
   const { messages } = body;
   return {
     body: asJson({ ...without(body, "messages"), messages }),

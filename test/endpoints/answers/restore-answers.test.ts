@@ -234,6 +234,46 @@ describe("Calls that a client returned one by one, each with its result", () => 
   );
 });
 
+describe("The Messages API in front of Anthropic, if a client drops the thinking of a turn with calls", () => {
+  const question = { role: "user", content: "How is the weather in Oslo?" };
+  const tools = [
+    {
+      // An unknown field, and an order that the translation does not use.
+      input_schema: { type: "object", properties: { city: { type: "string" } } },
+      input_examples: [{ city: "Oslo" }],
+      name: "get_weather",
+    },
+  ];
+
+  it.each([false, true])(
+    "restores it, and sends all else as the client wrote it (stream: %s)",
+    async (stream) => {
+      const { fetch, simulator } = await startApi(servers, { aliases: { thinker: "sim-reasoning" } });
+      const rest = { max_tokens: 4000, tools, temperature: 1 };
+      const send = async (messages: readonly object[], streams: boolean) => {
+        const body = JSON.stringify({ model: "anthropic/thinker", ...rest, messages, stream: streams });
+        const headers = { "content-type": "application/json", "anthropic-beta": "a-beta" };
+        const answer = await fetch("/v1/messages", { method: "POST", headers, body });
+        expect([answer.status, answer.headers.get("outrigger-warnings")]).toEqual([200, null]);
+        return answer;
+      };
+      const { content } = (await (await send([question], false)).json()) as { content: { type: string }[] };
+      const calls = content.filter(({ type }) => type === "tool_use") as unknown as { id: string }[];
+      const results = calls.map(({ id }) => ({ type: "tool_result", tool_use_id: id, content: "rain" }));
+      const messages = [question, { role: "assistant", content: calls }, { role: "user", content: results }];
+      expect(await (await send(messages, stream)).text()).toContain("rain");
+      const [first, second] = simulator.requests;
+      const sent = second?.body as Readonly<Record<string, unknown>>;
+      expect(sent).toMatchObject({ ...rest, stream });
+      expect(JSON.stringify(sent.tools)).toBe(JSON.stringify(tools));
+      expect(sent.messages).toMatchObject([{}, { content }, {}]);
+      expect(Object.keys(sent)).toEqual(Object.keys(first?.body as object));
+      expect(JSON.stringify(sent)).not.toContain("cache_control");
+      expect(second?.headers["anthropic-beta"]).toContain("a-beta");
+    },
+  );
+});
+
 describe("A forced tool call for a model that does not support forcing", () => {
   const schema = { name: "f", parameters: { type: "object" } };
 
