@@ -29,13 +29,20 @@ export function readTools(fields: Fields, context: ReadingContext): ReadTools {
   return { tools: allowed, choice: createChoice(fields, choice, tools.length > 0) };
 }
 
+/** Fields of a tool, and of a function, that the contract has. */
+const TOOL_FIELDS: readonly string[] = ["type", "function", "custom"];
+const FUNCTION_FIELDS: readonly string[] = ["name", "description", "parameters", "strict"];
+
 function readTool(fields: Fields, context: ReadingContext): NamedTool {
   const type = fields.requireString("type", { min: 1 });
   const { path } = fields;
+  const isTranslated = context.served.api !== "openai-chat";
+  if (isTranslated) context.warnAboutOthers(fields, TOOL_FIELDS);
   switch (type) {
     case "function": {
       const tool = fields.object("function") ?? fields.missing("function", "an object with a name");
       const name = tool.requireString("name", { min: 1 });
+      if (isTranslated) context.warnAboutOthers(tool, FUNCTION_FIELDS);
       const parameters = tool.object("parameters");
       const value = {
         name,

@@ -173,11 +173,7 @@ function createNativePart(block: Fields, type: string, { served }: ReadingContex
 }
 
 function noteFields(block: Fields, known: readonly string[], context: ReadingContext): void {
-  if (isAnthropic(context)) return;
-  for (const name of Object.keys(block.value)) {
-    if (name === "type" || known.includes(name) || HINTS.includes(name) || !block.has(name)) continue;
-    context.warnAboutField(block.at(name));
-  }
+  if (!isAnthropic(context)) context.warnAboutOthers(block, ["type", ...HINTS, ...known]);
 }
 
 const IMAGE_SOURCES = ["base64", "url", "file"] as const;

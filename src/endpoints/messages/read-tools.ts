@@ -65,9 +65,21 @@ function listChanges(body: Fields): readonly Fields[] {
   });
 }
 
+/** Fields of a client's tool that are read, or say only how Anthropic caches the tool and streams its input. */
+const TOOL_FIELDS: readonly string[] = [
+  "type",
+  "name",
+  "description",
+  "input_schema",
+  "strict",
+  "cache_control",
+  "eager_input_streaming",
+];
+
 function readTool(tool: Fields, context: ReadingContext): Tool {
   const type = tool.string("type") ?? "custom";
   if (type !== "custom") return readHosted(tool, context);
+  if (!isAnthropic(context)) context.warnAboutOthers(tool, TOOL_FIELDS);
   const schema = tool.object("input_schema") ?? tool.missing("input_schema", "a JSON Schema");
   const value = {
     name: tool.requireString("name", { min: 1 }),

@@ -91,6 +91,17 @@ export function readTools(fields: Fields, reading: ToolReading): ReadTools {
 
 const NO_TOOLS: ReadTools = { tools: [], toolPaths: [], servers: [], serverPaths: [] };
 
+/** Fields of tools of the caller that are read. */
+const FUNCTION_FIELDS: readonly string[] = [
+  "type",
+  "name",
+  "description",
+  "parameters",
+  "strict",
+  "defer_loading",
+];
+const CUSTOM_TOOL_FIELDS: readonly string[] = ["type", "name", "description", "format", "defer_loading"];
+
 class ToolReader implements ReadTools {
   readonly tools: ContractTool[] = [];
   readonly toolPaths: string[] = [];
@@ -171,7 +182,17 @@ class ToolReader implements ReadTools {
     }
   }
 
+  /** Warns about the fields of a tool that are not read. OpenAI's models may get them unchanged. */
+  #noteOthers(tool: Fields, known: readonly string[]): void {
+    const { served, notes } = this.#reading;
+    if (served.api === "openai-responses") return;
+    for (const name of Object.keys(tool.value))
+      if (!known.includes(name) && tool.has(name))
+        notes.warn(tool.at(name), "unsupported_setting", "the model's provider has no such field");
+  }
+
   #readFunction(tool: Fields, group: Group | undefined) {
+    this.#noteOthers(tool, FUNCTION_FIELDS);
     const parameters = tool.object("parameters");
     return {
       name: this.#getName(tool, group),
@@ -182,6 +203,7 @@ class ToolReader implements ReadTools {
   }
 
   #readCustom(tool: Fields, group: Group | undefined): MessageInitShape<typeof CustomToolSchema> {
+    this.#noteOthers(tool, CUSTOM_TOOL_FIELDS);
     const grammar = toGrammar(tool.object("format"));
     const head = { name: this.#getName(tool, group), description: readDescription(tool, group) };
     return grammar === undefined ? head : { ...head, grammar };

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { type ProviderState, ProviderStateSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { ModelTarget, ServedModel } from "../models/model-directory.ts";
-import { invalidParameter } from "../openai/fields.ts";
+import { type Fields, invalidParameter } from "../openai/fields.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
 import { type CarriedState, countStateValues, decodeStates } from "../responses/provider-state.ts";
 
@@ -30,9 +30,15 @@ export class ReadingContext {
     this.notes.warn(path, "unsupported_setting", message);
   }
 
-  /** Warns of a field of a part that is left out. */
+  /** Warns of a field of a part or a tool that is left out. */
   warnAboutField(path: string): void {
     this.notes.warn(path, "unsupported_setting", "the model's provider has no such field");
+  }
+
+  /** Warns about the fields of an object that are set and not read. */
+  warnAboutOthers(fields: Fields, known: readonly string[]): void {
+    for (const name of Object.keys(fields.value))
+      if (!known.includes(name) && fields.has(name)) this.warnAboutField(fields.at(name));
   }
 
   /** Creates state of a part as if the served model had written it. */

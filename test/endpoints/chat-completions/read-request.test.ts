@@ -259,6 +259,14 @@ describe("readRequest", () => {
     expect(readWith({ tools }).request.tools[0]?.tool).toMatchObject({ case: "hosted", value });
   });
 
+  it("warns about fields of tools that providers of other APIs do not have", () => {
+    const f = { name: "f", description: "a", parameters: {}, strict: true, examples: [], defer: null };
+    const tools = [{ type: "function", function: f, cache_control: { type: "ephemeral" } }];
+    const params = (model: string) => readWith({ tools }, model).warnings.map(({ param }) => param);
+    expect(params("openai/m")).toEqual(["tools[0].cache_control", "tools[0].function.examples"]);
+    expect(params("local/m")).toEqual([]);
+  });
+
   it.each([
     [{ parallel_tool_calls: false }, undefined],
     [{ parallel_tool_calls: false, tools: whole.tools }, [ToolChoice_Mode.AUTO, false]],

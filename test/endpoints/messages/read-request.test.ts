@@ -137,6 +137,15 @@ describe("readRequest", () => {
     expect(warnings).toEqual([]);
   });
 
+  it("warns about fields of tools that other providers do not have, unless they are hints", () => {
+    const hints = { cache_control: { type: "ephemeral" }, eager_input_streaming: true };
+    const known = { type: "custom", name: "f", description: "a", input_schema: {}, strict: true, ...hints };
+    const tools = [{ ...known, input_examples: [{}], defer_loading: true, allowed_callers: null }];
+    const params = (model: string) => read({ ...base, model, tools }).warnings.map(({ param }) => param);
+    expect(params("openai/m")).toEqual(["tools[0].input_examples", "tools[0].defer_loading"]);
+    expect(params("anthropic/m")).toEqual([]);
+  });
+
   it.each([
     [{ thinking: { type: "disabled" } }, "none"],
     [{ thinking: { type: "enabled", budget_tokens: 1024 } }, "low"],

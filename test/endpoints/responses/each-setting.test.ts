@@ -366,6 +366,17 @@ describe("A tool of a request", () => {
     expect(input.request.options?.request?.tools).toHaveLength(2);
   });
 
+  it("is read with a warning about each field that other providers do not have", async () => {
+    const tools = [
+      { type: "function", name: "f", parameters: {}, strict: null, output_schema: {}, allowed_callers: null },
+      { type: "custom", name: "g", format: { type: "text" }, output_schema: {} },
+    ];
+    const params = async (model: string) =>
+      (await readWith({ tools }, model)).settings.warnings.map(({ param }) => param);
+    expect(await params(CLAUDE)).toEqual(["tools[0].output_schema", "tools[1].output_schema"]);
+    expect(await params("gpt-5.2")).toEqual([]);
+  });
+
   it("is sent to OpenAI unchanged if there is a search for tools", async () => {
     const group = {
       type: "namespace",
