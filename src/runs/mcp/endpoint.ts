@@ -42,7 +42,10 @@ export function readEndpoints(servers: readonly McpServer[], settings: McpSettin
   const endpoints = servers.flatMap((server, index) => {
     try {
       if (labels.has(server.serverLabel))
-        throw invalidField("server_label", `expected a unique label, found another ${server.serverLabel}`);
+        throw invalidField(
+          "server_label",
+          `expected a unique label, found another ${quote(server.serverLabel)}`,
+        );
       labels.add(server.serverLabel);
       return [readEndpoint(server, settings)];
     } catch (thrown) {

@@ -92,8 +92,13 @@ describe("the description of an MCP server", () => {
   it("names every mistake", () => {
     expect(problem({ serverLabel: "a b" }, { serverLabel: "docs" }, { serverLabel: "docs" })).toBe(
       'mcp_servers[0].server_label: expected at most 64 letters, digits, _ or -, found "a b"; ' +
-        "mcp_servers[2].server_label: expected a unique label, found another docs",
+        'mcp_servers[2].server_label: expected a unique label, found another "docs"',
     );
+  });
+
+  it("shortens labels that occur twice", () => {
+    const serverLabel = "a".repeat(100_000);
+    expect(problem({ serverLabel }, { serverLabel })?.length).toBeLessThan(500);
   });
 
   it("may add headers, except headers of the connection, the protocol or the configuration", () => {
