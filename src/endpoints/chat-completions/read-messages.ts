@@ -150,7 +150,7 @@ function readInputPart(element: Element, context: ReadingContext): ReadPart {
   const unknown = Object.keys(fields.value).find((name) => !KNOWN_FIELDS.has(name) && fields.has(name));
   const isNative = context.served.api === "openai-chat" && unknown !== undefined;
   if (unknown !== undefined && !isNative && isKnownType(fields.get("type")))
-    context.warnAboutField(fields.at(unknown));
+    context.notes.warnAboutField(fields.at(unknown));
   return { part: isNative ? createNative(fields, context) : toPart(fields, context), path: fields.path };
 }
 

@@ -37,12 +37,12 @@ function readTool(fields: Fields, context: ReadingContext): NamedTool {
   const type = fields.requireString("type", { min: 1 });
   const { path } = fields;
   const isTranslated = context.served.api !== "openai-chat";
-  if (isTranslated) context.warnAboutOthers(fields, TOOL_FIELDS);
+  if (isTranslated) context.notes.warnAboutOthers(fields, TOOL_FIELDS);
   switch (type) {
     case "function": {
       const tool = fields.object("function") ?? fields.missing("function", "an object with a name");
       const name = tool.requireString("name", { min: 1 });
-      if (isTranslated) context.warnAboutOthers(tool, FUNCTION_FIELDS);
+      if (isTranslated) context.notes.warnAboutOthers(tool, FUNCTION_FIELDS);
       const parameters = tool.object("parameters");
       const value = {
         name,

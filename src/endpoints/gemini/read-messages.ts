@@ -189,7 +189,7 @@ function readInput(part: ProtoFields, context: ReadingContext): ContentPart {
   if (native !== undefined) return native;
   const read = part.has("text") ? createTextPart(part.requireString("text")) : readMedia(part);
   if (read === undefined) throw unknownData(part);
-  for (const name of part.getOthers(READ_FIELDS)) context.warnAboutField(part.at(name));
+  for (const name of part.getOthers(READ_FIELDS)) context.notes.warnAboutField(part.at(name));
   return read;
 }
 

@@ -6,7 +6,8 @@ import type { JsonObject } from "../../kit/json/json.ts";
 import { failedResponse } from "../openai/errors.ts";
 
 /**
- * The types of errors by status. Every other 4xx status has `invalid_request_error`, every other 5xx status `api_error`.
+ * The types of errors by status. Every other 4xx status has `invalid_request_error`, and every other 5xx status
+ * `api_error`.
  */
 const TYPES: ReadonlyMap<number, string> = new Map([
   [401, "authentication_error"],

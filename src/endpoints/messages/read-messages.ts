@@ -173,7 +173,7 @@ function createNativePart(block: Fields, type: string, { served }: ReadingContex
 }
 
 function noteFields(block: Fields, known: readonly string[], context: ReadingContext): void {
-  if (!isAnthropic(context)) context.warnAboutOthers(block, ["type", ...HINTS, ...known]);
+  if (!isAnthropic(context)) context.notes.warnAboutOthers(block, ["type", ...HINTS, ...known]);
 }
 
 const IMAGE_SOURCES = ["base64", "url", "file"] as const;

@@ -79,7 +79,7 @@ const TOOL_FIELDS: readonly string[] = [
 function readTool(tool: Fields, context: ReadingContext): Tool {
   const type = tool.string("type") ?? "custom";
   if (type !== "custom") return readHosted(tool, context);
-  if (!isAnthropic(context)) context.warnAboutOthers(tool, TOOL_FIELDS);
+  if (!isAnthropic(context)) context.notes.warnAboutOthers(tool, TOOL_FIELDS);
   const schema = tool.object("input_schema") ?? tool.missing("input_schema", "a JSON Schema");
   const value = {
     name: tool.requireString("name", { min: 1 }),

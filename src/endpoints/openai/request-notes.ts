@@ -1,4 +1,5 @@
 import { MORE_WARNINGS, type WarningCode } from "../../kit/call/loss-report.ts";
+import type { Fields } from "./fields.ts";
 
 /** A setting or content without effect. */
 export interface RequestWarning {
@@ -16,6 +17,17 @@ const MAX_WARNINGS = 64;
 export class RequestNotes {
   /** All warnings in their order. Only `warn` adds to them. */
   readonly warnings: RequestWarning[] = [];
+
+  /** Warns about the fields of an object that are set and not known. */
+  warnAboutOthers(fields: Fields, known: readonly string[]): void {
+    for (const name of Object.keys(fields.value))
+      if (!known.includes(name) && fields.has(name)) this.warnAboutField(fields.at(name));
+  }
+
+  /** Warns about a field of a part or a tool that is left out. @param param Path in the body. */
+  warnAboutField(param: string): void {
+    this.warn(param, "unsupported_setting", "the model's provider has no such field");
+  }
 
   /** @param param Path in the body. */
   warn(param: string, code: WarningCode, message: string): void {

@@ -185,10 +185,7 @@ class ToolReader implements ReadTools {
   /** Warns about the fields of a tool that are not read. OpenAI's models may get them unchanged. */
   #noteOthers(tool: Fields, known: readonly string[]): void {
     const { served, notes } = this.#reading;
-    if (served.api === "openai-responses") return;
-    for (const name of Object.keys(tool.value))
-      if (!known.includes(name) && tool.has(name))
-        notes.warn(tool.at(name), "unsupported_setting", "the model's provider has no such field");
+    if (served.api !== "openai-responses") notes.warnAboutOthers(tool, known);
   }
 
   #readFunction(tool: Fields, group: Group | undefined) {

@@ -109,8 +109,8 @@ export class PartRestorer {
       const found = await this.#findMessage(returned, sources);
       if (found !== undefined) sources.add(found);
       const { location } = returned;
-      const isPlaced = location?.messageId === found?.id && !isEmptyText(returned.part);
-      if (found === undefined || location === undefined || !isPlaced) loose.push(returned);
+      if (found === undefined || location?.messageId !== found.id || isEmptyText(returned.part))
+        loose.push(returned);
       else this.#take(found, { turn, returned }, location.part);
     }
     for (const returned of loose) this.#matchByContent(sources, { turn, returned });

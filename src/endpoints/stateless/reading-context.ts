@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { type ProviderState, ProviderStateSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { ModelTarget, ServedModel } from "../models/model-directory.ts";
-import { type Fields, invalidParameter } from "../openai/fields.ts";
+import { invalidParameter } from "../openai/fields.ts";
 import { RequestNotes } from "../openai/request-notes.ts";
 import { type CarriedState, countStateValues, decodeStates } from "../responses/provider-state.ts";
 
@@ -28,17 +28,6 @@ export class ReadingContext {
   warnAboutSetting(path: string): void {
     const message = "the model's provider has no such setting; it was left out";
     this.notes.warn(path, "unsupported_setting", message);
-  }
-
-  /** Warns of a field of a part or a tool that is left out. */
-  warnAboutField(path: string): void {
-    this.notes.warn(path, "unsupported_setting", "the model's provider has no such field");
-  }
-
-  /** Warns about the fields of an object that are set and not read. */
-  warnAboutOthers(fields: Fields, known: readonly string[]): void {
-    for (const name of Object.keys(fields.value))
-      if (!known.includes(name) && fields.has(name)) this.warnAboutField(fields.at(name));
   }
 
   /** Creates state of a part as if the served model had written it. */
