@@ -93,12 +93,12 @@ export function createRuleLevels(
       isKept = true,
     ): MiddlewareMethods[] {
       const { all, byProvider, byModel } = getLevels(name, create, undefined, isKept);
-      const ofProviders = chooseMiddleware(({ provider }) => byProvider.get(provider));
-      const ofModels = chooseMiddleware((request) => byModel.get(getModel(request)));
+      const providerLevel = chooseMiddleware(({ provider }) => byProvider.get(provider));
+      const modelLevel = chooseMiddleware((request) => byModel.get(getModel(request)));
       return [
         ...(all === undefined ? [] : [all]),
-        ...(byProvider.size === 0 ? [] : [ofProviders]),
-        ...(byModel.size === 0 ? [] : [ofModels]),
+        ...(byProvider.size === 0 ? [] : [providerLevel]),
+        ...(byModel.size === 0 ? [] : [modelLevel]),
       ];
     },
   };
