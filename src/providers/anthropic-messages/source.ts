@@ -50,8 +50,8 @@ interface SourceChanges extends Pick<BetaRequestBody, "betas" | "warnings"> {
 }
 
 /**
- * Returns what restored reasoning changes: the API refuses to continue a tool loop without it. The other members stay as
- * the caller spelled them, since newer models accept their reasoning only after the same tools.
+ * Returns the changes for restored reasoning: the API refuses to continue a tool loop without it. The other members stay
+ * as the caller spelled them, since newer models accept their reasoning only after the same tools.
  */
 function getChanges({ body, betas, warnings }: BetaRequestBody): SourceChanges {
   const { system, messages, thinking } = body;

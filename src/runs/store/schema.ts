@@ -62,7 +62,8 @@ export const migrations: readonly string[] = [
     -- The time from which its age counts. NULL: it is queued or in progress.
     over_ms :long,
     cancel_requested INTEGER NOT NULL,
-    -- The run reads the messages of its thread before start_position. Runs that continue it read those before end_position.
+    -- The run reads the messages of its thread before start_position. Runs that continue it read those before
+    -- end_position.
     start_position INTEGER NOT NULL,
     end_position INTEGER NOT NULL,
     -- The process that has claimed it, and the number of claims.
@@ -85,8 +86,8 @@ export const migrations: readonly string[] = [
   -- At most one run of a thread is queued or in progress.
   CREATE UNIQUE INDEX runs_under_way ON :schema.runs (thread_id) WHERE ${IS_QUEUED_OR_RUNNING};
 
-  -- The following tables have no references to runs: rows are inserted from a run that exists, and deleted with it by the
-  -- same transaction. Checks of references would cost as much as the insertion of an event.
+  -- The following tables have no references to runs: rows are inserted from a run that exists, and deleted with it by
+  -- the same transaction. Checks of references would cost as much as the insertion of an event.
 
   -- Separate from the runs, so that a change of a run does not write its request again.
   CREATE TABLE :schema.requests (
@@ -101,8 +102,8 @@ export const migrations: readonly string[] = [
     PRIMARY KEY (run, number)
   ) :keyed_table;
 
-  -- A row has the events of one write, or a part of them. In SQLite a row of a keyed table keeps only a quarter of a page
-  -- beside its key; the rest of its body would take pages of its own.
+  -- A row has the events of one write, or a part of them. In SQLite a row of a keyed table keeps only a quarter of a
+  -- page beside its key; the rest of its body would take separate pages.
   CREATE TABLE :schema.events (
     run :long NOT NULL,
     last_sequence INTEGER NOT NULL,

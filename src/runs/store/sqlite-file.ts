@@ -302,8 +302,6 @@ export class OpenFiles {
     const now = performance.now();
     if (now - this.#checkedAt > CHECK_INTERVAL_MS) {
       this.#checkedAt = now;
-      // Beginning the log again may fail as well.
-      this.#problem = undefined;
       this.#problem = this.#look();
     }
     if (this.#problem !== undefined) throw new ServerError(`cannot use the run store: ${this.#problem}`);

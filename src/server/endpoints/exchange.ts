@@ -151,8 +151,8 @@ class BodyResponse extends FlushedResponse {
   /**
    * Sends a whole response. Resolves when it is flushed or the peer has disconnected.
    * @param bytes Length of the body; undefined if it is a stream.
-   * @throws PeerClosedError if the peer disconnects, after the iteration of the body was ended. Also throws errors of the
-   *   body.
+   * @throws PeerClosedError if the peer disconnects, after the iteration of the body was ended. Also throws errors of
+   *   the body.
    */
   async send({ status, headers, body }: EndpointResponse, bytes: number | undefined): Promise<void> {
     if (bytes !== undefined) this.#begin(status, { ...headers, "content-length": bytes });
