@@ -25,7 +25,7 @@ export interface SourceParts {
 export function createSourceProtocol({ translate, toBetaHeader }: SourceParts): SourceProtocol {
   return {
     api: "anthropic-messages",
-    toWire({ headers, restored, untranslatable, getMembers }, request, streaming, models) {
+    toWire({ headers, restored, getMembers }, request, streaming, models) {
       const members = getMembers();
       // The name of `output_config.format` while it was in beta, which older clients write.
       if (members.has("output_format") || requestsStream(members) !== streaming) return undefined;
@@ -37,7 +37,6 @@ export function createSourceProtocol({ translate, toBetaHeader }: SourceParts): 
         relay: { reportsFailure },
       });
       if (!restored.hasReasoning) return toWire({ changes: {}, betas: [], warnings: [] });
-      if (untranslatable !== undefined) return undefined;
       return translate(request, streaming, models).then((translated) => toWire(getChanges(translated)));
     },
   };
